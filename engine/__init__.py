@@ -1,0 +1,1 @@
+"""Everything that reasons: derivations, proofs, conclusions, the next best question."""

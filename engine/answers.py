@@ -1,0 +1,70 @@
+"""A person's `FACT=VALUE` becomes a fact, typed by the vocabulary; what does not fit is told with what would."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, Origin, OriginKind, Value, gpu
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.units import UNITS, parse_quantity
+
+_YES = {"true": True, "yes": True, "y": True, "on": True, "false": False, "no": False, "n": False, "off": False}
+
+
+class AnswerError(ValueError):
+    """An answer that cannot be used; the text says what to write instead."""
+
+
+def parse_answer(specs: Mapping[str, FactSpec], text: str, kind: OriginKind, source: str) -> Fact:
+    """The fact in `loader.workers=4`, `oom.free_bytes=2 GiB` or `gpu:1/gpu.power_watts=30`. Raises `AnswerError`."""
+    left, equals, right = text.partition("=")
+    if not equals or not right.strip():
+        raise AnswerError(f"`{text}`: write FACT=VALUE, for example loader.workers=4")
+    owner, _, name = left.strip().rpartition("/")
+    spec = specs.get(name)
+    if spec is None:
+        close = difflib.get_close_matches(name, list(specs), 3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`gpuwhy facts` lists them"
+        raise AnswerError(f"no fact `{name}`; {hint}")
+    value = _value(spec, right.strip())
+    return Fact(name, value, spec.unit, _entity(spec, owner), Origin(kind, source))
+
+
+def _value(spec: FactSpec, text: str) -> Value:
+    if spec.type == "boolean":
+        if text.lower() not in _YES:
+            raise AnswerError(f"{spec.id} is yes or no, not `{text}`")
+        return _YES[text.lower()]
+    if spec.type == "choice":
+        if text not in spec.choices:
+            raise AnswerError(f"{spec.id} is one of {', '.join(spec.choices)}; not `{text}`")
+        return text
+    return text if spec.type == "text" else _number(spec, text)
+
+
+def _number(spec: FactSpec, text: str) -> Value:
+    number: float | None
+    try:
+        number = float(text)
+    except ValueError:
+        number = parse_quantity(text, spec.unit)
+    if number is None or number != number or number in (float("inf"), float("-inf")):
+        unit = f" in {spec.unit} (or with one of: {', '.join(UNITS[spec.unit].spellings)})" if spec.unit else ""
+        raise AnswerError(f"{spec.id} is a number{unit}, not `{text}`")
+    if spec.type == "integer":
+        if number != int(number):
+            raise AnswerError(f"{spec.id} is a whole number, not `{text}`")
+        return int(number)
+    return number
+
+
+def _entity(spec: FactSpec, owner: str) -> Entity:
+    kind, _, name = owner.partition(":")
+    if owner and (kind != spec.entity or not name):
+        raise AnswerError(f"`{owner}`: {spec.id} belongs to a {spec.entity}; write {spec.entity}:NAME/{spec.id}=…")
+    if spec.entity in ("host", "job"):
+        return HOST if spec.entity == "host" else JOB
+    if spec.entity == "gpu":
+        return gpu(name or "0")
+    return Entity(spec.entity, name or "1", JOB)

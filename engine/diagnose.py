@@ -1,0 +1,47 @@
+"""From facts to a diagnosis: derive, judge, conclude, offer fixes, ask what would decide more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpuwhy.engine.conclusions import conclude
+from gpuwhy.engine.derive import derive
+from gpuwhy.engine.fixes import offers
+from gpuwhy.engine.gains import expected_gain
+from gpuwhy.engine.model import Conclusion, Diagnosis, Status
+from gpuwhy.engine.questions import questions
+from gpuwhy.engine.signatures import evaluate
+from gpuwhy.engine.view import World
+from gpuwhy.kb.facts import Fact, FactBase
+from gpuwhy.kb.model import KnowledgeBase
+
+
+def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True) -> Diagnosis:
+    """The diagnosis of these facts. `ask` False leaves out the search for the next question."""
+    world = World(kb.facts, base)
+    derived = derive(kb.derivations, world)
+    results = evaluate(kb.signatures, world, language)
+    found = conclude(kb, results, language)
+    standing = [_with_fixes(kb, one, world, language) for one in found if one.status is not Status.RULED_OUT]
+    return Diagnosis(
+        conclusions=tuple(standing),
+        ruled_out=tuple(one for one in found if one.status is Status.RULED_OUT),
+        questions=questions(kb, base, standing, language) if ask else (),
+        gain=expected_gain(kb, world),
+        facts=tuple(world.base.facts()),
+        absent=base.absent,
+        contradictions=world.base.contradictions,
+        derived=derived,
+        silent=tuple(one for one in results if one.status is None),
+    )
+
+
+def what_if(kb: KnowledgeBase, base: FactBase, assumed: Iterable[Fact], language: str = "en") -> Diagnosis:
+    """The diagnosis that would follow if these facts were so; they replace what was read."""
+    return diagnose(kb, base.with_facts(assumed), language)
+
+
+def _with_fixes(kb: KnowledgeBase, one: Conclusion, world: World, language: str) -> Conclusion:
+    entity = one.lead.entity if one.lead is not None else None
+    return replace(one, fixes=offers(kb, one.id, world, entity, language))

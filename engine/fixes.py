@@ -1,0 +1,56 @@
+"""Fixes for a conclusion: which apply here, which would not help and why, which need a check first."""
+
+from __future__ import annotations
+
+from gpuwhy.engine.model import FixOffer, Truth
+from gpuwhy.engine.proof import judge
+from gpuwhy.engine.signatures import sentence
+from gpuwhy.engine.view import World
+from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.model import Fix, KnowledgeBase
+from gpuwhy.kb.texts import PLACEHOLDER, say
+
+
+def offers(
+    kb: KnowledgeBase, conclusion_id: str, world: World, entity: Entity | None, language: str = "en"
+) -> tuple[FixOffer, ...]:
+    """The fixes of a conclusion, offered ones first in their order; then those that would not help, with the reason."""
+    chosen = [fix for fix in kb.fixes if conclusion_id in fix.conclusions and fix.status != "deprecated"]
+    made = [offer(fix, world, entity or JOB, language) for fix in sorted(chosen, key=lambda fix: (fix.order, fix.id))]
+    return tuple(sorted((one for one in made if one is not None), key=lambda one: not one.offered))
+
+
+def offer(fix: Fix, world: World, entity: Entity, language: str = "en") -> FixOffer | None:
+    """One fix seen from an entity; None where what it is for is not the case."""
+    when = judge(fix.when, world, entity) if fix.when is not None else None
+    if when is not None and when.truth is Truth.FALSE:
+        return None
+    check_first = ""
+    for exclusion in fix.unless:
+        truth = judge(exclusion.when, world, entity).truth
+        if truth is Truth.TRUE:
+            because = sentence(exclusion.because, world, entity, language)
+            return FixOffer(fix, False, because or _bare(say(exclusion.because, language)))
+        if truth is Truth.UNKNOWN and exclusion.demotes and not check_first:
+            check_first = _bare(say(exclusion.because, language))
+
+    def text(source: object) -> str:
+        spoken = say(source, language) if isinstance(source, (str, dict)) else ""
+        return sentence(spoken, world, entity, language) or _bare(spoken)
+
+    return FixOffer(
+        fix=fix,
+        offered=True,
+        check_first=check_first,
+        steps=tuple((text(step.says), step.command) for step in fix.steps),
+        effect=text(fix.effect),
+        risk=text(fix.risk),
+        undo=text(fix.undo),
+        verify=text(fix.verify.says) if fix.verify else "",
+        verify_command=fix.verify.command if fix.verify else "",
+    )
+
+
+def _bare(text: str) -> str:
+    """A text whose readings are not known: the placeholders become an ellipsis."""
+    return PLACEHOLDER.sub("…", text)

@@ -1,0 +1,163 @@
+"""The next best question: the unknown fact that separates the open conclusions best for its effort.
+
+For every fact that an open conclusion still needs, each answer is tried out: the rules that can depend on it are judged
+again as if it were known. A fact is worth the conclusions that its answers would settle, over what it costs to learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpuwhy.engine.conclusions import conclude
+from gpuwhy.engine.derive import derive
+from gpuwhy.engine.model import Conclusion, Question, SignatureResult, Status
+from gpuwhy.engine.signatures import evaluate, needs
+from gpuwhy.engine.view import World
+from gpuwhy.kb.build import refs_of
+from gpuwhy.kb.conditions import Comparison, Condition, comparisons
+from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
+from gpuwhy.kb.model import EFFORTS, FactSpec, KnowledgeBase, Signature
+from gpuwhy.kb.texts import say
+
+COST: Mapping[str, float] = dict(zip(EFFORTS, (1.0, 2.0, 3.0, 10.0), strict=True))
+MAX_TRIED = 24
+
+
+def questions(
+    kb: KnowledgeBase, base: FactBase, found: Sequence[Conclusion], language: str = "en"
+) -> tuple[Question, ...]:
+    """Questions worth asking, best first. `base` holds the given facts, without derived ones."""
+    open_ones = [one for one in found if one.status in (Status.LIKELY, Status.POSSIBLE)]
+    wanted = _wanted(kb, open_ones)
+    asked = [_worth(kb, base, fact, entity, open_ones, language) for fact, entity in wanted[:MAX_TRIED]]
+    return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
+
+
+def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion]) -> list[tuple[FactSpec, Entity]]:
+    """Facts that can be learnt and that an open conclusion needs, directly or for a derivation; the best first."""
+    givers: dict[str, list[str]] = {}
+    for derivation in kb.derivations:
+        read = [ref.fact for ref in (*refs_of(derivation.formula), *refs_of(derivation.when))]
+        givers.setdefault(derivation.gives, []).extend(read)
+    wanted: dict[str, tuple[FactSpec, Entity]] = {}
+    for one in open_ones:
+        for result in one.results:
+            todo = list(_missing(result))
+            while todo:
+                name = todo.pop(0)
+                spec = kb.facts[name]
+                if name not in wanted and (spec.ask or spec.obtain):
+                    wanted[name] = (spec, _entity(spec, result.entity))
+                todo.extend(
+                    read for read in givers.get(name, ()) if read not in todo and read != name and read not in wanted
+                )
+                if len(todo) > 200:
+                    break
+    return list(wanted.values())
+
+
+def _missing(result: SignatureResult) -> Iterable[str]:
+    if result.status not in (Status.LIKELY, Status.POSSIBLE):
+        return
+    for verdict in result.verdicts():
+        for leaf in verdict.unknown_leaves():
+            if isinstance(leaf.condition, Comparison):
+                yield (
+                    leaf.condition.ref.fact
+                    if leaf.fact is None or leaf.condition.than is None
+                    else leaf.condition.than.fact
+                )
+
+
+def _entity(spec: FactSpec, near: Entity) -> Entity:
+    for one in near.lineage():
+        if one.kind == spec.entity:
+            return one
+    return {"job": JOB, "host": HOST}.get(spec.entity, Entity(spec.entity, "0", HOST))
+
+
+def _worth(
+    kb: KnowledgeBase, base: FactBase, spec: FactSpec, entity: Entity, open_ones: Sequence[Conclusion], language: str
+) -> Question | None:
+    touched = [signature for signature in kb.signatures if spec.id in needs_of(kb, signature.id)]
+    names = {signature.concludes for signature in touched} & {one.id for one in open_ones}
+    if not names:
+        return None
+    concerned = [signature for signature in kb.signatures if signature.concludes in names]
+    outcomes = [_outcome(kb, base, spec, entity, value, concerned) for value in _answers(kb, spec, touched)]
+    separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
+    if not separates:
+        return None
+    now = {one.id: one.status for one in open_ones}
+    settled = sum(_settles(now[name], outcome.get(name)) for outcome in outcomes for name in separates) / len(outcomes)
+    cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
+    effort = cheapest.effort if cheapest else "question"
+    return Question(
+        fact=spec.id,
+        entity=entity,
+        ask=say(spec.ask, language) or say(spec.says, language),
+        how=say(cheapest.says, language) if cheapest else "",
+        command=cheapest.command if cheapest else "",
+        effort=effort,
+        separates=separates,
+        answers=tuple((one.value, say(one.says, language)) for one in spec.answers),
+        worth=settled / COST[effort],
+    )
+
+
+def _settles(now: Status, then: Status | None) -> float:
+    """How much an answer settles one conclusion: ruled out or confirmed counts whole, a step towards it half."""
+    if then is now:
+        return 0.0
+    return 1.0 if then in (None, Status.CONFIRMED, Status.RULED_OUT) else 0.5
+
+
+_NEEDS: dict[str, dict[str, frozenset[str]]] = {}
+
+
+def needs_of(kb: KnowledgeBase, signature_id: str) -> frozenset[str]:
+    """All facts a signature can depend on; computed once per knowledge base."""
+    known = _NEEDS.setdefault(kb.digest, {})
+    if signature_id not in known:
+        known.update({one.id: needs(kb, one) for one in kb.signatures})
+    return known[signature_id]
+
+
+def _outcome(
+    kb: KnowledgeBase, base: FactBase, spec: FactSpec, entity: Entity, value: Value, concerned: Sequence[Signature]
+) -> dict[str, Status]:
+    supposed = Fact(spec.id, value, spec.unit, entity, Origin(OriginKind.ASSUMED, "question"))
+    world = World(kb.facts, base.with_facts((supposed,)))
+    derive(kb.derivations, world)
+    return {one.id: one.status for one in conclude(kb, evaluate(concerned, world))}
+
+
+def _answers(kb: KnowledgeBase, spec: FactSpec, touched: Iterable[Signature]) -> list[Value]:
+    """The values to try: those a person can answer, all choices, or one on each side of every threshold."""
+    if spec.answers:
+        return [one.value for one in spec.answers]
+    if spec.type == "boolean":
+        return [True, False]
+    if spec.type == "choice":
+        return list(spec.choices)
+    bounds = sorted({bound for tree in _conditions(kb, touched) for bound in _bounds(tree, spec.id)})
+    if not spec.is_number or not bounds:
+        return []
+    below = bounds[0] * 0.5 if bounds[0] > 0 else bounds[0] - 1
+    between = [(low + high) / 2 for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [below, *between, bounds[-1] * 1.5 if bounds[-1] > 0 else bounds[-1] + 1]
+
+
+def _conditions(kb: KnowledgeBase, touched: Iterable[Signature]) -> Iterable[Condition]:
+    for signature in touched:
+        trees = [signature.given, signature.requires, signature.confirms]
+        trees += [one.when for one in (*signature.excludes, *signature.supports)]
+        yield from (tree for tree in trees if tree is not None)
+    yield from (one.when for one in kb.derivations if one.when is not None)
+
+
+def _bounds(tree: Condition, fact: str) -> Iterable[float]:
+    for comparison in comparisons(tree):
+        value = comparison.value
+        if comparison.ref.fact == fact and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield float(value)

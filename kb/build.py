@@ -1,0 +1,265 @@
+"""From checked data of knowledge files to the knowledge base. Also finds what no schema can: words that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gpuwhy.kb import conditions, expressions
+from gpuwhy.kb.conditions import Condition, FactRef
+from gpuwhy.kb.entities import infer_scope
+from gpuwhy.kb.errors import Location, Problem
+from gpuwhy.kb.expressions import Expression, ExpressionError
+from gpuwhy.kb.facts import Value
+from gpuwhy.kb.model import (
+    Answer,
+    ConclusionSpec,
+    Derivation,
+    Exclusion,
+    FactSpec,
+    Fix,
+    KnowledgeBase,
+    Obtain,
+    Reference,
+    Signature,
+    Stage,
+    Step,
+    Support,
+    Verify,
+)
+from gpuwhy.kb.units import parse_quantity
+
+Locate = Callable[..., Location]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data of one knowledge file, its kind (the folder or file name), and how to find a place in it."""
+
+    kind: str
+    file: str
+    data: Any
+    at: Locate
+
+
+class Builder:
+    """Builds the knowledge base from sources; `problems` holds everything that does not fit together."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self.sources = list(sources)
+        self.problems: list[Problem] = []
+        self.facts: dict[str, FactSpec] = {}
+        self.conclusions: dict[str, ConclusionSpec] = {}
+        self.references: dict[str, Reference] = {}
+
+    def build(self, version: str, digest: str) -> KnowledgeBase:
+        """The knowledge base. Look at `problems` before using it."""
+        self._words("facts", "facts", self.facts, _fact)
+        self._words("conclusions", "conclusions", self.conclusions, _conclusion)
+        self._words("references", "references", self.references, lambda plain: Reference(**plain))
+        return KnowledgeBase(
+            version=version,
+            digest=digest,
+            facts=self.facts,
+            conclusions=self.conclusions,
+            references=self.references,
+            derivations=self._in_order([self._derivation(source) for source in self._of("derivations")]),
+            signatures=tuple(self._signature(source) for source in self._of("signatures")),
+            fixes=tuple(self._fix(source) for source in self._of("fixes")),
+            pipeline=tuple(Stage(**stage) for source in self._of("pipeline") for stage in source.data["stages"]),
+        )
+
+    def _of(self, kind: str) -> list[Source]:
+        return [source for source in self.sources if source.kind == kind]
+
+    def _words(self, kind: str, key: str, into: dict[str, _T], make: Callable[[dict[str, Any]], _T]) -> None:
+        for source in self._of(kind):
+            for index, plain in enumerate(source.data[key]):
+                if plain["id"] in into:
+                    self._problem(
+                        source.at(key, index, "id"), f"`{plain['id']}` is defined twice", "remove one of them"
+                    )
+                into[plain["id"]] = make(plain)
+
+    def _problem(self, where: Location, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(where, message, hint))
+
+    def _common(self, source: Source) -> dict[str, Any]:
+        plain = source.data
+        for index, reference in enumerate(plain.get("references", ())):
+            if reference not in self.references:
+                self._problem(
+                    source.at("references", index), f"no reference `{reference}`", "add it to rules/references"
+                )
+        return {
+            "id": plain["id"],
+            "version": plain["version"],
+            "status": plain["status"],
+            "title": plain["title"],
+            "file": source.file,
+            "references": tuple(plain.get("references", ())),
+        }
+
+    def _condition(self, source: Source, *path: str | int) -> Condition | None:
+        plain: Any = source.data
+        for step in path:
+            plain = plain.get(step) if isinstance(plain, dict) else plain[step]
+            if plain is None:
+                return None
+        return conditions.from_plain(self._in_units(plain))
+
+    def _in_units(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """The same condition with every quantity (`2 GiB`, `20 %`) as a number in the unit of its fact."""
+        for key in ("all", "any"):
+            if key in plain:
+                return {key: [self._in_units(part) for part in plain[key]]}
+        if "not" in plain:
+            return {"not": self._in_units(plain["not"])}
+        value, spec = plain.get("value"), self.facts.get(plain["fact"])
+        if isinstance(value, str) and spec is not None and spec.is_number:
+            number = parse_quantity(value, spec.unit)
+            return plain | {"value": value if number is None else number}
+        return plain
+
+    def _scope(self, source: Source, gives: str | None, *found: Condition | Expression | None) -> str:
+        given = source.data.get("scope")
+        if given:
+            return str(given)
+        refs = [ref for one in found if one is not None for ref in refs_of(one)]
+        kinds = [self.facts[ref.fact].entity for ref in refs if ref.over is None and ref.fact in self.facts]
+        if gives in self.facts and not kinds:
+            kinds = [self.facts[gives].entity]
+        return infer_scope(kinds)
+
+    def _derivation(self, source: Source) -> Derivation:
+        plain, formula = source.data, None
+        if "formula" in plain:
+            try:
+                formula = expressions.parse(plain["formula"])
+            except ExpressionError as error:
+                where = source.at("formula")
+                place = Location(where.path, where.line, where.column + error.column - 1)
+                self._problem(place, str(error), "see docs/rules.md for what a formula may hold")
+        when = self._condition(source, "when")
+        return Derivation(
+            **self._common(source),
+            gives=plain["gives"],
+            scope=self._scope(source, plain["gives"], formula, when),
+            formula=formula,
+            value=self._value(plain, "value", plain["gives"]),
+            otherwise=self._value(plain, "otherwise", plain["gives"]),
+            when=when,
+        )
+
+    def _value(self, plain: dict[str, Any], key: str, fact: str) -> Value | None:
+        value: Value | None = plain.get(key)
+        spec = self.facts.get(fact)
+        if isinstance(value, str) and spec is not None and spec.is_number:
+            return parse_quantity(value, spec.unit)
+        return value
+
+    def _signature(self, source: Source) -> Signature:
+        plain = source.data
+        requires = self._condition(source, "requires")
+        assert requires is not None, "the schema asks for `requires`"
+        given, confirms = self._condition(source, "given"), self._condition(source, "confirms")
+        return Signature(
+            **self._common(source),
+            concludes=plain["concludes"],
+            scope=self._scope(source, None, given, requires, confirms),
+            requires=requires,
+            priority=plain.get("priority", 50),
+            given=given,
+            confirms=confirms,
+            supports=tuple(self._supports(source)),
+            excludes=tuple(self._exclusions(source, "excludes")),
+            because=tuple(plain["because"]),
+            refuted=tuple(plain.get("refuted", ())),
+        )
+
+    def _supports(self, source: Source) -> Iterable[Support]:
+        for index, plain in enumerate(source.data.get("supports", ())):
+            when = self._condition(source, "supports", index, "when")
+            if when is not None:
+                yield Support(when, plain.get("because", ""))
+
+    def _exclusions(self, source: Source, key: str) -> Iterable[Exclusion]:
+        for index, plain in enumerate(source.data.get(key, ())):
+            when = self._condition(source, key, index, "when")
+            if when is not None:
+                yield Exclusion(when, plain["because"], plain.get("unknown", "demote") == "demote")
+
+    def _fix(self, source: Source) -> Fix:
+        plain = source.data
+        when, verify = self._condition(source, "when"), plain["verify"]
+        unless = tuple(self._exclusions(source, "unless"))
+        scope = self._scope(source, None, when, *(one.when for one in unless))
+        return Fix(
+            **self._common(source),
+            conclusions=tuple(plain["conclusions"]),
+            scope=scope,
+            when=when,
+            unless=unless,
+            steps=tuple(Step(step["says"], step.get("command", "")) for step in plain["steps"]),
+            effect=plain["effect"],
+            risk=plain["risk"],
+            undo=plain["undo"],
+            restart=plain.get("restart", False),
+            order=plain.get("order", 50),
+            verify=Verify(verify["says"], verify.get("command", ""), self._condition(source, "verify", "when")),
+        )
+
+    def _in_order(self, derivations: list[Derivation]) -> tuple[Derivation, ...]:
+        """Derivations so that each stands after all that give what it reads; a cycle is a problem."""
+        givers: dict[str, list[Derivation]] = {}
+        for one in derivations:
+            givers.setdefault(one.gives, []).append(one)
+        ordered: dict[str, Derivation] = {}
+        for one in derivations:
+            self._place(one, givers, ordered, ())
+        return tuple(ordered.values())
+
+    def _place(
+        self,
+        one: Derivation,
+        givers: Mapping[str, list[Derivation]],
+        ordered: dict[str, Derivation],
+        above: tuple[str, ...],
+    ) -> None:
+        if one.id in ordered:
+            return
+        if one.id in above:
+            cycle = " -> ".join([*above[above.index(one.id) :], one.id])
+            self._problem(
+                Location(one.file), f"derivations form a cycle: {cycle}", "one of them must not read the other's fact"
+            )
+            return
+        for ref in (*refs_of(one.formula), *refs_of(one.when)):
+            for giver in givers.get(ref.fact, ()):
+                if giver.gives != one.gives or giver.id == one.id:
+                    self._place(giver, givers, ordered, (*above, one.id))
+        ordered.setdefault(one.id, one)
+
+
+def refs_of(tree: Condition | Expression | None) -> list[FactRef]:
+    """All facts that a condition or a formula reads; none for None."""
+    if tree is None:
+        return []
+    if isinstance(tree, (expressions.Number, expressions.FactValue, expressions.Call)):
+        return list(expressions.references(tree))
+    return list(conditions.references(tree))
+
+
+def _fact(plain: dict[str, Any]) -> FactSpec:
+    lists: dict[str, Any] = {
+        "choices": tuple(plain.get("choices", ())),
+        "answers": tuple(Answer(**one) for one in plain.get("answers", ())),
+        "obtain": tuple(Obtain(**one) for one in plain.get("obtain", ())),
+    }
+    return FactSpec(**(plain | lists))
+
+
+def _conclusion(plain: dict[str, Any]) -> ConclusionSpec:
+    return ConclusionSpec(**(plain | {"explains": tuple(plain.get("explains", ()))}))

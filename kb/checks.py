@@ -1,0 +1,243 @@
+"""Cross-rule checks at load: every word exists, every comparison fits its fact, every judged number has a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuwhy.kb.build import Source
+from gpuwhy.kb.conditions import FactRef
+from gpuwhy.kb.entities import PARENTS
+from gpuwhy.kb.errors import Problem
+from gpuwhy.kb.expressions import ExpressionError
+from gpuwhy.kb.expressions import dimension as expression_dimension
+from gpuwhy.kb.expressions import references as expression_references
+from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase
+from gpuwhy.kb.texts import PLACEHOLDER
+from gpuwhy.kb.units import UNITS, Dimension, dimension, parse_quantity
+
+_PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive"}
+_ORDERING = ("lt", "le", "gt", "ge")
+
+
+def check(kb: KnowledgeBase, sources: list[Source]) -> list[Problem]:
+    """Every problem of the files against the knowledge base that was built from them."""
+    checker = _Checker(kb)
+    for source in sources:
+        checker.source(source)
+    return checker.problems
+
+
+class _Checker:
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self.problems: list[Problem] = []
+        self.ids: set[str] = set()
+        self.derivations = {one.id: one for one in kb.derivations}
+
+    def add(self, source: Source, path: tuple[str | int, ...], message: str, hint: str = "") -> None:
+        self.problems.append(Problem(source.at(*path), message, hint))
+
+    def source(self, source: Source) -> None:
+        if source.kind == "facts":
+            self.fact_words(source)
+        elif source.kind == "conclusions":
+            self.conclusion_words(source)
+        elif source.kind == "pipeline":
+            self.pipeline(source)
+        elif source.kind in _PREFIX:
+            self.rule(source)
+
+    def fact_words(self, source: Source) -> None:
+        for index, plain in enumerate(source.data["facts"]):
+            here = ("facts", index)
+            if plain["entity"] not in PARENTS:
+                self.add(
+                    source, (*here, "entity"), f"no entity kind `{plain['entity']}`", f"one of {', '.join(PARENTS)}"
+                )
+            if (plain["type"] == "choice") != ("choices" in plain):
+                self.add(source, here, f"`{plain['id']}`: `choices` belongs to type choice, and only there")
+            if "unit" in plain and plain["type"] not in ("number", "integer"):
+                self.add(source, (*here, "unit"), "only numbers have a unit")
+
+    def conclusion_words(self, source: Source) -> None:
+        for index, plain in enumerate(source.data["conclusions"]):
+            for place, word in enumerate(plain.get("explains", ())):
+                self.conclusion(source, ("conclusions", index, "explains", place), word)
+
+    def pipeline(self, source: Source) -> None:
+        for index, plain in enumerate(source.data["stages"]):
+            self.conclusion(source, ("stages", index, "conclusion"), plain["conclusion"])
+            self.fact(source, ("stages", index, "share"), plain["share"])
+
+    def conclusion(self, source: Source, path: tuple[str | int, ...], word: str) -> None:
+        if word not in self.kb.conclusions:
+            self.add(source, path, f"no conclusion `{word}`", _close(word, self.kb.conclusions))
+
+    def fact(self, source: Source, path: tuple[str | int, ...], word: str) -> FactSpec | None:
+        if word not in self.kb.facts:
+            self.add(source, path, f"no fact `{word}`", _close(word, self.kb.facts))
+        return self.kb.facts.get(word)
+
+    def rule(self, source: Source) -> None:
+        plain = source.data
+        expected = f"{_PREFIX[source.kind]}.{'.'.join(source.file.removesuffix('.yaml').split('/')[1:])}"
+        if plain["id"] != expected:
+            self.add(source, ("id",), f"id `{plain['id']}` does not follow the path", f"write {expected}")
+        if plain["id"] in self.ids:
+            self.add(source, ("id",), f"id `{plain['id']}` is used twice")
+        self.ids.add(plain["id"])
+        for path, condition in _conditions_in(plain, ()):
+            self.comparison(source, path, condition)
+        for path, text in _texts_in(plain, ()):
+            self.placeholders(source, path, text)
+        if source.kind == "signatures":
+            self.conclusion(source, ("concludes",), plain["concludes"])
+        for index, word in enumerate(plain.get("conclusions", ())):
+            self.conclusion(source, ("conclusions", index), word)
+        if source.kind == "derivations":
+            self.derivation(source)
+
+    def placeholders(self, source: Source, path: tuple[str | int, ...], text: str) -> None:
+        for match in PLACEHOLDER.finditer(text):
+            self.fact(source, path, match.group(1))
+
+    def comparison(self, source: Source, path: tuple[str | int, ...], plain: dict[str, Any]) -> None:
+        spec = self.fact(source, (*path, "fact"), plain["fact"])
+        if spec is None:
+            return
+        op, has_value, than = plain["op"], "value" in plain, plain.get("than")
+        wants = 0 if op == "known" else 1
+        if has_value + (than is not None) != wants:
+            self.add(
+                source, path, "compare with `value` or with `than`, one of them" if wants else "`known` takes no value"
+            )
+            return
+        if op in _ORDERING and not spec.is_number and plain.get("over") != "count":
+            self.add(source, path, f"`{spec.id}` is {spec.type}: `{op}` orders numbers", "use eq, ne or in")
+        if than is not None:
+            self.against_fact(source, path, spec, plain)
+        elif has_value:
+            self.against_value(source, path, spec, plain)
+
+    def against_fact(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
+        other = self.fact(source, (*path, "than", "fact"), plain["than"]["fact"])
+        if other is not None and dimension(other.unit) != dimension(spec.unit):
+            self.add(source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units")
+        if plain.get("times", 1) != 1:
+            self.judged(source, path, plain)
+
+    def against_value(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
+        value, op = plain["value"], plain["op"]
+        if isinstance(value, list) != (op == "in"):
+            self.add(source, (*path, "value"), "a list belongs to `in`, and `in` needs a list")
+            return
+        for one in value if isinstance(value, list) else [value]:
+            self.one_value(source, (*path, "value"), spec, one)
+        if spec.is_number:
+            self.judged(source, path, plain)
+
+    def one_value(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, value: Any) -> None:
+        if spec.type == "boolean" and not isinstance(value, bool):
+            self.add(source, path, f"`{spec.id}` is true or false, not {value!r}")
+        elif spec.type == "choice" and value not in spec.choices:
+            self.add(source, path, f"`{value}` is no choice of `{spec.id}`", f"one of {', '.join(spec.choices)}")
+        elif spec.type == "text" and not isinstance(value, str):
+            self.add(source, path, f"`{spec.id}` is text, not {value!r}", "quote it")
+        elif spec.is_number and (
+            isinstance(value, bool) or (isinstance(value, str) and parse_quantity(value, spec.unit) is None)
+        ):
+            spellings = ", ".join(UNITS[spec.unit].spellings) if spec.unit else "no unit"
+            self.add(
+                source,
+                path,
+                f"{value!r} is no quantity in {spec.unit or 'plain numbers'}",
+                f"a number, with one of: {spellings}",
+            )
+
+    def judged(self, source: Source, path: tuple[str | int, ...], plain: dict[str, Any]) -> None:
+        if "source" not in plain:
+            self.add(
+                source,
+                path,
+                "a number is judged here without a source",
+                "add `source: <reference id>`, or `source: definition`",
+            )
+        elif plain["source"] not in self.kb.references:
+            self.add(
+                source,
+                (*path, "source"),
+                f"no reference `{plain['source']}`",
+                _close(plain["source"], self.kb.references),
+            )
+
+    def derivation(self, source: Source) -> None:
+        plain = source.data
+        spec = self.fact(source, ("gives",), plain["gives"])
+        derivation = self.derivations.get(plain["id"])
+        for key in ("value", "otherwise"):
+            if spec is not None and key in plain:
+                self.one_value(source, (key,), spec, plain[key])
+        if spec is not None and derivation is not None and derivation.formula is not None:
+            self.formula(source, spec, derivation)
+
+    def formula(self, source: Source, spec: FactSpec, derivation: Derivation) -> None:
+        assert derivation.formula is not None
+        known = True
+        for ref in expression_references(derivation.formula):
+            found = self.fact(source, ("formula",), ref.fact)
+            known = known and found is not None
+            if found is not None and not found.is_number and ref.over is None:
+                self.add(source, ("formula",), f"`{found.id}` is no number")
+        if not known:
+            return
+        try:
+            got = expression_dimension(derivation.formula, self.dimension_of)
+        except ExpressionError as error:
+            self.add(source, ("formula",), str(error))
+            return
+        if got != dimension(spec.unit):
+            self.add(
+                source,
+                ("formula",),
+                f"gives {_dimension_name(got)}, but `{spec.id}` is in {spec.unit or 'plain numbers'}",
+            )
+
+    def dimension_of(self, ref: FactRef) -> Dimension:
+        return dimension(self.kb.facts[ref.fact].unit) if ref.over is None or ref.over.value != "count" else ()
+
+
+def _dimension_name(found: Dimension) -> str:
+    return " ".join(base if power == 1 else f"{base}^{power}" for base, power in found) or "a plain number"
+
+
+def _conditions_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Every comparison below a piece of data, with its path."""
+    if isinstance(plain, dict):
+        if "fact" in plain and "op" in plain:
+            yield path, plain
+            return
+        for key, value in plain.items():
+            yield from _conditions_in(value, (*path, key))
+    elif isinstance(plain, list):
+        for index, value in enumerate(plain):
+            yield from _conditions_in(value, (*path, index))
+
+
+def _texts_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if isinstance(plain, str):
+        yield path, plain
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            if key not in ("notes", "command", "formula"):
+                yield from _texts_in(value, (*path, key))
+    elif isinstance(plain, list):
+        for index, value in enumerate(plain):
+            yield from _texts_in(value, (*path, index))
+
+
+def _close(word: str, known: Any) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"did you mean `{close[0]}`?" if close else ""

@@ -1,0 +1,41 @@
+"""Kinds of entities and how they nest: what a fact can be about, and which kind a rule is evaluated for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "host": (),
+        "job": ("host",),
+        "gpu": ("host",),
+        "disk": ("host",),
+        "filesystem": ("host",),
+        "server": ("host",),
+        "model": ("server", "host"),
+        "partition": ("gpu",),
+        "process": ("gpu", "host"),
+        "failure": ("gpu", "job"),
+        "kernel": ("job",),
+        "workload": ("job",),
+        "entry": ("job",),
+        "measurement": ("job",),
+    }
+)
+"""Kinds, and what one of them may belong to."""
+
+_SCOPE_ORDER = (
+    "failure", "partition", "process", "kernel", "workload", "model", "entry", "measurement",
+    "disk", "filesystem", "server", "job", "gpu", "host",
+)  # fmt: skip
+
+
+def infer_scope(kinds: Iterable[str]) -> str:
+    """The kind a rule with facts of these kinds is evaluated for: the most specific one; a job rather than a GPU.
+
+    A rule about a job reads the facts of the only GPU, or aggregates over several; a rule about a GPU is evaluated once
+    for each GPU.
+    """
+    present = set(kinds)
+    return next((kind for kind in _SCOPE_ORDER if kind in present), "host")

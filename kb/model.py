@@ -1,0 +1,200 @@
+"""The knowledge, as the rest of the product sees it: vocabulary, rules, fixes, references. Frozen, checked, complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from gpuwhy.kb.conditions import Condition
+from gpuwhy.kb.expressions import Expression
+from gpuwhy.kb.facts import Value
+
+Text = Union[str, Mapping[str, str]]
+"""A text for a person: plain English, or one text per language (`{en: …, zh: …}`). Shown through `texts.say`."""
+
+EFFORTS = ("reading", "probe", "question", "restart")
+"""What it costs to learn a fact, cheapest first: a free reading, a ten-second probe, asking a person, a restart."""
+
+STRENGTHS = ("vendor", "peer", "measured", "definition", "heuristic")
+"""What a threshold rests on, strongest first; `definition` is arithmetic or logic, where nothing is judged."""
+
+
+@dataclass(frozen=True)
+class Obtain:
+    """One way to learn a fact: its effort, and the read-only command or the words that tell how."""
+
+    effort: str
+    says: Text = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer a person may choose, and the value it stands for."""
+
+    value: Value
+    says: Text
+
+
+@dataclass(frozen=True)
+class FactSpec:
+    """A word of the fact vocabulary."""
+
+    id: str
+    entity: str
+    type: str
+    says: Text
+    unit: str | None = None
+    choices: tuple[str, ...] = ()
+    ask: Text = ""
+    answers: tuple[Answer, ...] = ()
+    obtain: tuple[Obtain, ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        """True for facts that can be ordered and computed with."""
+        return self.type in ("number", "integer")
+
+
+@dataclass(frozen=True)
+class ConclusionSpec:
+    """A word of the conclusion vocabulary. `explains` are consequences that fold beneath it; `collect` is what decides."""
+
+    id: str
+    kind: str
+    says: Text
+    explains: tuple[str, ...] = ()
+    collect: Text = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a threshold or a statement rests on."""
+
+    id: str
+    title: str
+    address: str
+    accessed: str
+    strength: str
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A condition that rules a signature's conclusion out. `demotes`: while unknown, the conclusion is likely at best."""
+
+    when: Condition
+    because: Text
+    demotes: bool = True
+
+
+@dataclass(frozen=True)
+class Support:
+    """A condition that raises the rank of a conclusion among others of its status."""
+
+    when: Condition
+    because: Text = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """What derivations, signatures and fixes have in common. `file` is relative to the pack, `line` where it starts."""
+
+    id: str
+    version: str
+    status: str
+    title: Text
+    file: str
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivation(Rule):
+    """A fact computed from facts: a formula, or a value where a condition holds (`otherwise` where it fails)."""
+
+    gives: str
+    scope: str
+    formula: Expression | None = None
+    value: Value | None = None
+    otherwise: Value | None = None
+    when: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature(Rule):
+    """One independent way to see a conclusion.
+
+    `given` says when the signature is in play at all; `requires` must hold; `confirms` makes it confirmed rather than
+    likely; any exclusion rules it out. `priority` (0 to 100) orders conclusions of one status.
+    """
+
+    concludes: str
+    scope: str
+    requires: Condition
+    priority: int = 50
+    given: Condition | None = None
+    confirms: Condition | None = None
+    supports: tuple[Support, ...] = ()
+    excludes: tuple[Exclusion, ...] = ()
+    because: tuple[Text, ...] = ()
+    refuted: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a fix: what to do, and the exact command where there is one. Commands are shown, never run."""
+
+    says: Text
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Verify:
+    """How to see that a fix worked: words, a read-only command, and the condition that should hold afterwards."""
+
+    says: Text
+    command: str = ""
+    when: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix(Rule):
+    """What to do about conclusions: steps, effect, risk, undo, verification. `when`/`unless` say where it applies."""
+
+    conclusions: tuple[str, ...]
+    scope: str
+    when: Condition | None = None
+    unless: tuple[Exclusion, ...] = ()
+    steps: tuple[Step, ...] = ()
+    effect: Text = ""
+    risk: Text = ""
+    undo: Text = ""
+    restart: bool = False
+    order: int = 50
+    verify: Verify | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the step pipeline: the share of the step it takes, and the wall it is when it is the limit."""
+
+    id: str
+    share: str
+    conclusion: str
+    says: Text
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """All knowledge of a pack. `digest` covers the content of every file; derivations are in the order to compute."""
+
+    version: str
+    digest: str
+    facts: Mapping[str, FactSpec] = field(default_factory=dict)
+    conclusions: Mapping[str, ConclusionSpec] = field(default_factory=dict)
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    derivations: tuple[Derivation, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    pipeline: tuple[Stage, ...] = ()

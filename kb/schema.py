@@ -1,0 +1,85 @@
+"""Knowledge files against their JSON Schemas: every violation, at its line, with what to do about it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpuwhy.kb.errors import Problem
+from gpuwhy.kb.strict_yaml import Document
+
+BASE = "https://gpuwhy.dev/schema/v1/"
+
+
+@cache
+def _validator(folder: Path, kind: str) -> Any:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    resources = []
+    for path in sorted(folder.glob("*.schema.json")):
+        resources.append((BASE + path.name, Resource.from_contents(json.loads(path.read_text("utf-8")))))
+    registry: Any = Registry().with_resources(resources)
+    return Draft202012Validator({"$ref": f"{BASE}{kind}.schema.json"}, registry=registry)
+
+
+def violations(document: Document, kind: str, folder: Path) -> list[Problem]:
+    """All violations of one file against the schema `kind` in `folder`; empty if it holds."""
+    found: list[Problem] = []
+    for error in _validator(folder, kind).iter_errors(document.data):
+        found.extend(_problems(error, document))
+    return found
+
+
+def _problems(error: Any, document: Document) -> list[Problem]:
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = sorted(error.schema.get("properties", {}))
+        extra = [key for key in error.instance if key not in known]
+        where = error.absolute_path
+        return [Problem(document.at(*where, key), f"unknown key `{key}`", _nearest(key, known)) for key in extra]
+    if error.validator in ("oneOf", "anyOf"):
+        branch = _closest_branch(error)
+        if branch:
+            return [problem for one in branch for problem in _problems(one, document)]
+    return [Problem(document.at(*error.absolute_path), _message(error), _help(error))]
+
+
+def _closest_branch(error: Any) -> list[Any]:
+    """The errors of the alternative that the value was most likely meant to be, if one stands out."""
+    branches: dict[int, list[Any]] = {}
+    for one in error.context:
+        branches.setdefault(one.schema_path[0], []).append(one)
+    meant = []
+    for errors in branches.values():
+        wrong_shape = any(one.validator in ("type", "required") and not one.relative_path for one in errors)
+        if not wrong_shape:
+            meant.append(errors)
+    return meant[0] if len(meant) == 1 else []
+
+
+def _message(error: Any) -> str:
+    shown = json.dumps(error.instance, ensure_ascii=False, default=str)
+    shown = shown if len(shown) <= 60 else shown[:57] + "…"
+    if error.validator == "required":
+        return str(error.message).replace("'", "`")
+    if error.validator == "enum":
+        return f"{shown} is not one of {', '.join(map(str, error.validator_value))}"
+    if error.validator in ("oneOf", "anyOf"):
+        return f"{shown} has not the shape that is wanted here"
+    if error.validator == "pattern":
+        return f"{shown} is not written as wanted here"
+    return str(error.message) if len(error.message) <= 120 else f"{shown}: {error.validator} {error.validator_value}"
+
+
+def _help(error: Any) -> str:
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    return str(schema.get("x-help") or schema.get("description") or "")
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, known, 1)
+    return f"did you mean `{close[0]}`?" if close else f"known here: {', '.join(known)}"

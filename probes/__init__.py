@@ -1,0 +1,1 @@
+"""Everything that gathers facts: one parser per artefact format, and probes of machines."""

@@ -1,0 +1,97 @@
+"""Readings of several artefacts become facts of one diagnosis: units, entities that mean the same thing, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, Value
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.probes.artefacts.contract import Extract, Reading
+
+MAX_CAPACITY_DIFFERENCE = 0.12
+"""A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the card
+leaves to programs, a table what it has."""
+
+Extracts = Iterable[tuple[str, Extract]]
+Odd = tuple[str, "int | None", str]
+
+
+def attach(extracts: Extracts, specs: Mapping[str, FactSpec]) -> tuple[list[Fact], list[Absent], list[Odd]]:
+    """Facts, absent readings, and readings that do not fit the vocabulary (with artefact and line)."""
+    facts: list[Fact] = []
+    absent: list[Absent] = []
+    odd: list[Odd] = []
+    seen_failures: dict[frozenset[tuple[str, Value]], Entity] = {}
+    for name, extract in extracts:
+        rename = _failures(extract, seen_failures)
+        for reading in extract.readings:
+            entity = rename.get(reading.entity, reading.entity)
+            fact = _fact(reading, entity, name, specs)
+            if fact is None:
+                odd.append((name, reading.line, f"`{reading.fact}` = {reading.value!r} does not fit the vocabulary"))
+            else:
+                facts.append(fact)
+        for missing in extract.missing:
+            if missing.fact in specs:
+                entity = rename.get(missing.entity, missing.entity)
+                absent.append(Absent(missing.fact, entity, missing.reason, _origin(name, missing.line, None)))
+    return _detach(facts), absent, odd
+
+
+def _origin(name: str, line: int | None, text: str | None) -> Origin:
+    return Origin(OriginKind.ARTEFACT, name, line, text)
+
+
+def _fact(reading: Reading, entity: Entity, name: str, specs: Mapping[str, FactSpec]) -> Fact | None:
+    spec = specs.get(reading.fact)
+    if spec is None:
+        return None
+    value = typed(reading.value, spec)
+    if value is None:
+        return None
+    origin = _origin(name, reading.line, reading.text)
+    return Fact(reading.fact, value, spec.unit, entity, origin, reading.observed_at, reading.window_seconds)
+
+
+def typed(value: Value, spec: FactSpec) -> Value | None:
+    """The value as the vocabulary wants it (whole numbers as integers), or None if it does not fit."""
+    if spec.type == "boolean":
+        return value if isinstance(value, bool) else None
+    if spec.type in ("text", "choice"):
+        fits = isinstance(value, str) and (spec.type == "text" or value in spec.choices)
+        return value if fits else None
+    if isinstance(value, (bool, str)) or value != value or value in (float("inf"), float("-inf")):
+        return None
+    if spec.type == "integer":
+        return int(value) if value == int(value) else None
+    return value
+
+
+def _failures(extract: Extract, seen: dict[frozenset[tuple[str, Value]], Entity]) -> dict[Entity, Entity]:
+    """Failures of one extract, numbered through all artefacts; the same failure printed again is the same failure."""
+    own: dict[Entity, set[tuple[str, Value]]] = {}
+    for reading in extract.readings:
+        if reading.entity.kind == "failure":
+            own.setdefault(reading.entity, set()).add((reading.fact, reading.value))
+    renamed: dict[Entity, Entity] = {}
+    for entity, values in own.items():
+        key = frozenset(values)
+        renamed[entity] = seen.setdefault(key, Entity("failure", str(len(seen) + 1), entity.parent))
+    return renamed
+
+
+def _detach(facts: list[Fact]) -> list[Fact]:
+    """Failures whose device plainly is not the GPU of that index belong to the job alone.
+
+    A message counts devices as CUDA does, a table as NVML does; the two orders can differ.
+    """
+    totals = {one.entity: one.value for one in facts if one.id == "gpu.memory_total_bytes"}
+    moved: dict[Entity, Entity] = {}
+    for one in facts:
+        parent = one.entity.parent
+        if one.id == "oom.capacity_bytes" and parent in totals and not isinstance(one.value, str):
+            total = totals[parent]
+            if not isinstance(total, str) and abs(one.value - total) > MAX_CAPACITY_DIFFERENCE * total:
+                moved[one.entity] = replace(one.entity, parent=JOB)
+    return [replace(one, entity=moved.get(one.entity, one.entity)) for one in facts]

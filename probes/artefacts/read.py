@@ -1,0 +1,196 @@
+"""Artefacts in, facts out: files, folders and pasted text, each read by whatever formats are in it.
+
+Nothing is lost: lines that no format understands and parts that could not be read are given back beside the facts.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuwhy.kb.facts import Absent, Fact
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.probes.artefacts import registry
+from gpuwhy.probes.artefacts.attach import attach
+from gpuwhy.probes.artefacts.cleaning import clean
+from gpuwhy.probes.artefacts.context import is_context
+from gpuwhy.probes.artefacts.contract import Extract, Line, Text
+
+LARGE_BYTES = 4 << 20
+HEAD_BYTES = 64 << 10
+MAX_FILES = 2000
+MAX_UNPACKED_BYTES = 1 << 31
+
+
+class UnusableInput(Exception):
+    """Input that cannot be read at all: `name`, what is wrong, and what to do."""
+
+    def __init__(self, name: str, message: str, hint: str = "") -> None:
+        super().__init__(f"{name}: {message}" + (f" ({hint})" if hint else ""))
+
+
+@dataclass(frozen=True)
+class NotUnderstood:
+    """Lines of an artefact that no format understands (`first` None: the whole of it), with how they begin."""
+
+    artefact: str
+    first: int | None
+    last: int | None
+    reason: str
+    begins: str = ""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What was read: facts, readings that could not be had, the formats found per artefact, and what was not understood."""
+
+    facts: tuple[Fact, ...] = ()
+    absent: tuple[Absent, ...] = ()
+    formats: tuple[tuple[str, str], ...] = ()
+    not_understood: tuple[NotUnderstood, ...] = ()
+
+
+def gather(inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec]) -> Gathered:
+    """Facts from artefacts, given as (display name, path or content). Raises `UnusableInput` for what cannot be opened."""
+    extracts: list[tuple[str, Extract]] = []
+    unread: list[NotUnderstood] = []
+    for name, source in inputs:
+        found, missed = _read_one(name, source)
+        extracts.extend((name, extract) for extract in found)
+        unread.extend(missed)
+    facts, absent, odd = attach(extracts, specs)
+    unread.extend(NotUnderstood(name, line, line, message) for name, line, message in odd)
+    for name, extract in extracts:
+        unread.extend(NotUnderstood(name, one.line, one.line, one.message) for one in extract.troubles)
+    formats = tuple(dict.fromkeys((name, extract.format) for name, extract in extracts))
+    return Gathered(tuple(facts), tuple(absent), formats, tuple(dict.fromkeys(unread)))
+
+
+def find_inputs(arguments: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Files behind path arguments; a folder gives the files below it, in name order. Raises `UnusableInput`."""
+    for argument in arguments:
+        path = Path(argument)
+        if path.is_dir():
+            yield from _below(path)
+        elif path.exists():
+            yield path.name, path
+        else:
+            raise UnusableInput(argument, "no such file or folder", "give a path, or - to paste on standard input")
+
+
+def _below(folder: Path) -> Iterator[tuple[str, Path]]:
+    count = 0
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for name in sorted(names):
+            path = Path(base) / name
+            if name.startswith(".") or not path.is_file():
+                continue
+            count += 1
+            if count > MAX_FILES:
+                raise UnusableInput(str(folder), f"more than {MAX_FILES} files", "name the files that matter")
+            yield str(path.relative_to(folder)), path
+
+
+def _read_one(name: str, source: Path | bytes) -> tuple[list[Extract], list[NotUnderstood]]:
+    head, packed = _head(name, source)
+    known = registry.file_format(head, name)
+    if known is not None:
+        return [known.read(source, name)], []
+    if _binary(head):
+        return [], [NotUnderstood(name, None, None, "binary file of no known format")]
+    text, skipped = _text(name, source, packed)
+    extracts = _scan(text)
+    return extracts, [*_unclaimed(text, extracts), *skipped]
+
+
+def _head(name: str, source: Path | bytes) -> tuple[bytes, bool]:
+    """The first bytes, unpacked if they are gzip."""
+    try:
+        if isinstance(source, bytes):
+            raw = source[:HEAD_BYTES]
+        else:
+            with open(source, "rb") as file:
+                raw = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise UnusableInput(name, f"cannot be read: {error.strerror}") from error
+    if raw[:2] != b"\x1f\x8b":
+        return raw, False
+    try:
+        return zlib.decompressobj(31).decompress(raw, HEAD_BYTES), True
+    except zlib.error as error:
+        raise UnusableInput(name, f"damaged gzip file: {error}", "copy it again") from error
+
+
+def _binary(head: bytes) -> bool:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return False
+    return head.count(0) > len(head) // 50
+
+
+def _text(name: str, source: Path | bytes, packed: bool) -> tuple[Text, list[NotUnderstood]]:
+    if isinstance(source, Path) and not packed and source.stat().st_size > LARGE_BYTES:
+        from gpuwhy.probes.artefacts.large_text import select
+
+        large = select(source, name)
+        note = "only searched for failures and sampled: the file is large"
+        return large.text, [NotUnderstood(name, first, last, note) for first, last in large.skipped]
+    raw = source if isinstance(source, bytes) else source.read_bytes()
+    cut: list[NotUnderstood] = []
+    if packed:
+        raw, complete = _unpack(raw)
+        if not complete:
+            cut.append(
+                NotUnderstood(name, None, None, "gzip file cut short or larger than is read; its start was read")
+            )
+    return Text(name, tuple(Line(number, line) for number, line in enumerate(clean(raw), 1))), cut
+
+
+def _unpack(raw: bytes) -> tuple[bytes, bool]:
+    unpacker = zlib.decompressobj(31)
+    try:
+        content = unpacker.decompress(raw, MAX_UNPACKED_BYTES)
+    except zlib.error:
+        content = b""
+        unpacker = zlib.decompressobj(31)
+        for start in range(0, len(raw), HEAD_BYTES):
+            try:
+                content += unpacker.decompress(raw[start : start + HEAD_BYTES])
+            except zlib.error:
+                break
+        return content, False
+    return content, unpacker.eof
+
+
+def _scan(text: Text) -> list[Extract]:
+    lowered = "\n".join(line.text for line in text.lines).lower()
+    extracts = [extract for one in registry.text_formats(lowered) for extract in one.scan(text)]
+    claimed = {number for extract in extracts for number in extract.claimed}
+    rest = Text(text.name, tuple(line for line in text.lines if line.number not in claimed))
+    for one in registry.fallback_formats():
+        extracts.extend(one.scan(rest))
+    return extracts
+
+
+def _unclaimed(text: Text, extracts: Iterable[Extract]) -> list[NotUnderstood]:
+    """Ranges of lines that nobody claimed; blank lines, headings, fences and prompts are context and need no reader."""
+    claimed = {number for extract in extracts for number in extract.claimed}
+    found: list[NotUnderstood] = []
+    start: Line | None = None
+    last = 0
+    for line in text.lines:
+        if line.number in claimed:
+            start = _close(found, text.name, start, last)
+        elif not is_context(line.text):
+            start = start or line
+            last = line.number
+    _close(found, text.name, start, last)
+    return found
+
+
+def _close(found: list[NotUnderstood], name: str, start: Line | None, last: int) -> None:
+    if start is not None:
+        found.append(NotUnderstood(name, start.number, last, "no known format", start.text.strip()[:80]))

@@ -1,0 +1,321 @@
+"""The formats that are understood, with the literals that tell that one may be present. Modules are imported on need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+from gpuwhy.probes.artefacts.contract import FileFormat, TextFormat
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One parser module: the formats it holds, and the lower-case literals without which none of them is present."""
+
+    module: str
+    hints: tuple[str, ...] = ()
+
+    def formats(self) -> tuple[TextFormat | FileFormat, ...]:
+        """The module's formats."""
+        module = import_module(f"gpuwhy.probes.artefacts.{self.module}")
+        several: tuple[TextFormat | FileFormat, ...] | None = getattr(module, "FORMATS", None)
+        return several if several is not None else (module.FORMAT,)
+
+
+TEXT_ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "allocator_settings",
+        (
+            "alloc_conf",
+            "max_split_size_mb",
+            "expandable_segments",
+            "garbage_collection_threshold",
+            "set_allocator_settings",
+            "xla_python_client",
+            "tf_force_gpu_allow_growth",
+            "tf_gpu_allocator",
+            "allow_growth",
+            "set_memory_growth",
+            "per_process_gpu_memory_fraction",
+            "set_per_process_memory_fraction",
+        ),
+    ),
+    Entry(
+        "framework_oom",
+        (
+            "out of memory",
+            "out_of_memory",
+            "alloc_failed",
+            "allocation_failed",
+            "_status_not_initialized",
+            "create cudnn handle",
+            "create cublas handle",
+            "cudaerrormemoryallocation",
+            "hiperroroutofmemory",
+            "bad_alloc",
+            "memoryerror",
+            "unable to allocate",
+            "pinned host memory",
+            "pinned memory",
+            "cudahostalloc",
+            "cudamallochost",
+            "cudahostregister",
+            "cannot allocate memory",
+            "paging file is too small",
+            "oom when allocating",
+            "resource_exhausted",
+            "in-use chunks",
+            "maxinuse",
+            "failed to allocate",
+            "failed to cuda",
+            "available memory of",
+            "requested amount of gpu memory",
+            "outofmemory",
+            "no available memory for the cache blocks",
+            "stored in kv cache",
+            "kv cache is needed",
+            "free memory on device",
+            "kv cache space",
+            "kv cache pool is full",
+            "not enough memory",
+            "no enough gpu memory",
+            "memory allocation of size",
+            "ggml-cuda",
+            "not enough space in the context",
+        ),
+    ),
+    Entry(
+        "gpustat",
+        (
+            "mb |",
+            "mb|",
+            " mb",
+        ),
+    ),
+    Entry(
+        "nsys_stats",
+        (
+            "total time (ns)",
+            "total time (",
+            "cuda_gpu_kern_sum",
+            "gpukernsum",
+            "cuda_api_sum",
+            "cudaapisum",
+            "mem_time_sum",
+            "gpumemtimesum",
+            "mem_size_sum",
+            "gpumemsizesum",
+            "osrt_sum",
+            "osrtsum",
+            "cuda kernel statistics",
+            "cuda api statistics",
+        ),
+    ),
+    Entry(
+        "nvprof",
+        (
+            "gpu activities:",
+            "api calls:",
+            "==profiling result",
+            "profiling result:",
+            "time(%)",
+            "[cuda memcpy",
+            "culaunchkernel",
+            "cudalaunch",
+        ),
+    ),
+    Entry(
+        "pytorch_oom",
+        (
+            "tried to allocate",
+            "total capac",
+            "cuda out of memory",
+            "hip out of memory",
+            "xpu out of memory",
+            "mps backend out of memory",
+            "outofmemoryerror",
+            "but unallocated",
+            "would exceed allowed memory",
+            "cudacachingallocator",
+        ),
+    ),
+    Entry(
+        "smi_csv",
+        (
+            "--query-gpu",
+            "--query-compute-apps",
+            "utilization.",
+            "memory.",
+            "temperature.",
+            "clocks.",
+            "clocks_event_reasons",
+            "clocks_throttle_reasons",
+            "power.",
+            "pcie.link",
+            "ecc.",
+            "used_gpu_memory",
+            "retired_pages.",
+            "remapped_rows.",
+            "driver_version",
+            "pci.bus_id",
+            "fan.speed",
+            "mig.mode",
+            "gpu_uuid",
+        ),
+    ),
+    Entry(
+        "smi_dmon",
+        (
+            "# gpu",
+            "#gpu",
+            "#time",
+            "#date",
+            "# time",
+            "# date",
+        ),
+    ),
+    Entry(
+        "smi_errors",
+        (
+            "nvidia-smi",
+            "nvml",
+            "no devices were found",
+            "unable to determine the device handle",
+            "inforom",
+            "valid field",
+        ),
+    ),
+    Entry(
+        "smi_query",
+        (
+            "nvsmi log",
+            "attached gpus",
+            "event reasons",
+            "throttle reasons",
+            "memory usage",
+            "ecc errors",
+            "retired pages",
+            "remapped rows",
+            "power readings",
+            "link width",
+            "pcie generation",
+            "utilization samples",
+            "current temp",
+            "slowdown temp",
+            "t.limit temp",
+            "max clocks",
+            "applications clocks",
+            "sw power cap",
+            "hw slowdown",
+            "hw thermal slowdown",
+            "hw power brake slowdown",
+            "sw thermal slowdown",
+            "remapping failure occurred",
+            "pending page blacklist",
+            "replays since reset",
+            "used gpu memory",
+            "mig mode",
+            "performance state",
+            "virtualization mode",
+        ),
+    ),
+    Entry(
+        "smi_table",
+        (
+            "nvidia-smi ",
+            "mib /",
+            "mib |",
+            "pwr:usage/cap",
+            "gpu memory",
+            "w /",
+            "n/a |",
+            "| n/a ",
+            "disp.a",
+            "off |",
+            "on |",
+        ),
+    ),
+    Entry(
+        "smi_xml",
+        (
+            "<nvidia_smi_log",
+            "<gpu id=",
+        ),
+    ),
+    Entry(
+        "step_log",
+        (
+            "epoch",
+            "iter",
+            "step",
+            "batch",
+            "it/s",
+            "s/it",
+            "data_time",
+            "dataloader workers",
+            "samples per second",
+            "train_runtime",
+            "gpu ram",
+            "gpu mem",
+            "free mem",
+            "vram",
+        ),
+    ),
+    Entry(
+        "torch_profiler_table",
+        (
+            "self cpu",
+            "cpu total",
+            "cuda total",
+            "cpu time",
+            "cuda time",
+            "# of calls",
+            "number of calls",
+            "aten::",
+            "autograd::",
+            "profilerstep",
+            "cudalaunchkernel",
+            "evaluate_function",
+            "enumerate(dataloader)",
+        ),
+    ),
+)
+
+FILE_ENTRIES: tuple[Entry, ...] = (
+    Entry("kineto"),
+    Entry("nsys_sqlite"),
+    Entry("smi_xml"),
+)
+
+FALLBACK_ENTRIES: tuple[Entry, ...] = ()
+
+
+def text_formats(lowered: str) -> Iterator[TextFormat]:
+    """Formats that may be present in a text, given in lower case."""
+    for entry in TEXT_ENTRIES:
+        if any(hint in lowered for hint in entry.hints):
+            for one in entry.formats():
+                if isinstance(one, TextFormat) and any(hint in lowered for hint in one.hints):
+                    yield one
+
+
+def fallback_formats() -> Iterator[TextFormat]:
+    """Formats that see only the lines nobody else understood."""
+    for entry in FALLBACK_ENTRIES:
+        yield from (one for one in entry.formats() if isinstance(one, TextFormat))
+
+
+def file_format(head: bytes, name: str) -> FileFormat | None:
+    """The whole-file format of a file with this beginning, if it is one of them."""
+    for entry in FILE_ENTRIES:
+        for one in entry.formats():
+            if isinstance(one, FileFormat) and one.accepts(head, name):
+                return one
+    return None
+
+
+def all_formats() -> Iterable[TextFormat | FileFormat]:
+    """Every format, for listing."""
+    for entry in (*FILE_ENTRIES, *TEXT_ENTRIES, *FALLBACK_ENTRIES):
+        yield from entry.formats()

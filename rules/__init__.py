@@ -1,0 +1,1 @@
+"""The knowledge, as YAML only; read with `importlib.resources.files("gpuwhy.rules")`."""

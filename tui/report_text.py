@@ -1,0 +1,167 @@
+"""The diagnosis as plain text for a terminal: the answer first, fixes with exact commands, then what else matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpuwhy.engine.model import Conclusion, FixOffer, Question, Status
+from gpuwhy.kb.facts import Contradiction
+from gpuwhy.kb.texts import say
+from gpuwhy.kb.units import show
+from gpuwhy.tui.report import MAX_RANGES, Report, place
+from gpuwhy.tui.wording import LABELS, command_lines, where, wrapped
+
+WIDTH = 80
+COLUMN = 12
+MAX_FIXES = 3
+MAX_RULED_OUT = 6
+MAX_POSSIBLE = 5
+
+_COLOURS = {Status.CONFIRMED: "1;31", Status.LIKELY: "1;33", Status.POSSIBLE: "36", Status.RULED_OUT: "2"}
+
+
+def render(report: Report, colour: bool = False, width: int = WIDTH) -> str:
+    """The report as lines of at most `width` columns."""
+    lines = _Writer(report, colour, width).lines()
+    return "\n".join(lines) + "\n"
+
+
+class _Writer:
+    def __init__(self, report: Report, colour: bool, width: int) -> None:
+        self.report = report
+        self.colour = colour
+        self.width = width
+        self.out: list[str] = []
+
+    def lines(self) -> list[str]:
+        diagnosis = self.report.diagnosis
+        shown = 0
+        for one in diagnosis.conclusions:
+            if one.explained_by is None and one.status.asserted:
+                self.conclusion(one, full=shown == 0)
+                shown += 1
+        self.gain()
+        self.possible([one for one in diagnosis.conclusions if one.status is Status.POSSIBLE])
+        self.ruled_out(diagnosis.ruled_out)
+        self.contradictions(diagnosis.contradictions)
+        if diagnosis.questions:
+            self.question(diagnosis.questions[0])
+        self.not_read()
+        return self.out
+
+    def label(self, text: str, status: Status | None = None) -> str:
+        padded = text.ljust(COLUMN)
+        if self.colour and status is not None:
+            return f"\x1b[{_COLOURS[status]}m{text}\x1b[0m{padded[len(text) :]}"
+        return padded
+
+    def block(self, label: str, text: str, status: Status | None = None) -> None:
+        """A label in the first column and text wrapped beside it."""
+        lines = wrapped(text, "", "", self.width - COLUMN)
+        self.out.append((self.label(label, status) + lines[0]).rstrip())
+        self.out.extend(" " * COLUMN + line for line in lines[1:])
+
+    def conclusion(self, one: Conclusion, full: bool) -> None:
+        self.block(LABELS[one.status], f"{one.id}  {say(one.spec.says, self.report.language)}", one.status)
+        if one.because and one.because != say(one.spec.says, self.report.language):
+            self.block("", _sentence(one.because))
+        if one.contradicted:
+            self.block("  but", _sentence(one.contradicted))
+        if one.explains:
+            self.block("  explains", ", ".join(one.explains))
+        if one.lead is None:
+            self.block("  collect", say(one.spec.collect, self.report.language) or self.formats())
+        elif one.spec.collect and one.spec.kind == "evidence":
+            self.block("  collect", say(one.spec.collect, self.report.language))
+        offered = [offer for offer in one.fixes if offer.offered]
+        for offer in offered[: MAX_FIXES if full else 1]:
+            self.fix(offer)
+        for offer in one.fixes:
+            if not offer.offered and full:
+                self.block("  not", f"{say(offer.fix.title, self.report.language)}: {offer.because}")
+
+    def fix(self, offer: FixOffer) -> None:
+        label = "  do"
+        for says, command in offer.steps:
+            self.block(label, says)
+            self.out.extend(command_lines(command, " " * COLUMN + "  ", self.width) if command else [])
+            label = ""
+        notes = [f"effect: {offer.effect}", f"risk: {offer.risk}", f"undo: {offer.undo}"]
+        if offer.fix.restart:
+            notes.append("restart needed")
+        if offer.check_first:
+            notes.insert(0, f"check first: {offer.check_first}")
+        self.block("", "; ".join(notes))
+        if offer.verify:
+            self.block("  verify", offer.verify)
+            if offer.verify_command:
+                self.out.extend(command_lines(offer.verify_command, " " * COLUMN + "  ", self.width))
+
+    def gain(self) -> None:
+        gain = self.report.diagnosis.gain
+        causes = [one for one in self.report.diagnosis.asserted if one.spec.kind == "cause"]
+        if gain is None or not causes or gain.at_most < 1.05:
+            return
+        first = say(gain.first.says, self.report.language)
+        text = f"{first} takes {show(gain.first_share, 'share')} of the time; without it at most {gain.at_most:.1f}x faster"
+        if gain.then is not None and gain.then_share is not None:
+            text += f"; then {say(gain.then.says, self.report.language)} would take {show(gain.then_share, 'share')}"
+        self.block("GAIN", text + ".")
+
+    def possible(self, found: list[Conclusion]) -> None:
+        label = LABELS[Status.POSSIBLE]
+        for one in found[:MAX_POSSIBLE]:
+            self.block(label, f"{one.id}  {one.because or say(one.spec.says, self.report.language)}", Status.POSSIBLE)
+            label = ""
+        if len(found) > MAX_POSSIBLE:
+            self.block("", f"and {len(found) - MAX_POSSIBLE} more: {', '.join(one.id for one in found[MAX_POSSIBLE:])}")
+
+    def ruled_out(self, found: Iterable[Conclusion]) -> None:
+        told = [one for one in found if one.because]
+        label = LABELS[Status.RULED_OUT]
+        for one in told[:MAX_RULED_OUT]:
+            self.block(label, f"{one.id}  {one.because}", Status.RULED_OUT)
+            label = ""
+
+    def contradictions(self, found: Iterable[Contradiction]) -> None:
+        label = "CONFLICT"
+        for one in list(found)[:3]:
+            kept, dropped = one.kept, one.dropped
+            self.block(
+                label,
+                f"{kept.id} of {kept.entity.path}: {show(kept.value, kept.unit)} ({where(kept)}) is used, "
+                f"not {show(dropped.value, dropped.unit)} ({where(dropped)})",
+            )
+            label = ""
+
+    def question(self, one: Question) -> None:
+        self.block("ASK NEXT", f"{one.ask}  (sets apart: {', '.join(one.separates)})")
+        if one.how:
+            self.block("  how", one.how)
+        if one.command:
+            self.out.extend(command_lines(one.command, " " * COLUMN, self.width))
+        values = ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value, _ in one.answers)
+        self.block("  answer", f"--answer {one.fact}=" + (f"{{{values}}}" if values else "VALUE"))
+
+    def not_read(self) -> None:
+        found = self.report.gathered.not_understood
+        label = "NOT READ"
+        for one in found[:MAX_RANGES]:
+            self.block(label, f"{place(one)}: {one.reason}")
+            label = ""
+        if len(found) > MAX_RANGES:
+            self.block("", f"and {len(found) - MAX_RANGES} more places")
+
+    def formats(self) -> str:
+        if not self.report.gathered.formats:
+            return "no known format was found; `gpuwhy formats` lists the formats that are read"
+        return (
+            "see the question below"
+            if self.report.diagnosis.questions
+            else "a trace, log or table of the failing phase"
+        )
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else text + "."
