@@ -1,4 +1,4 @@
-"""Derived facts, to any depth: one pass over the derivations, which the knowledge base keeps in the order to compute."""
+"""Derived facts, to any depth: one pass over the derivations, which the knowledge base keeps in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def derive(derivations: Iterable[Derivation], world: World) -> Derived:
 
 
 def compute(derivation: Derivation, world: World, entity: Entity) -> tuple[Value, tuple[Fact, ...]] | None:
-    """The value that a derivation gives seen from an entity, and what it was computed from; None if it gives nothing."""
+    """What a derivation gives seen from an entity, and what it was computed from; None if it gives nothing."""
     inputs: list[Fact] = []
     truth = Truth.TRUE
     if derivation.when is not None:

@@ -24,14 +24,15 @@ def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool 
     results = evaluate(kb.signatures, world, language)
     found = conclude(kb, results, language)
     standing = [_with_fixes(kb, one, world, language) for one in found if one.status is not Status.RULED_OUT]
+    known = world.base
     return Diagnosis(
         conclusions=tuple(standing),
         ruled_out=tuple(one for one in found if one.status is Status.RULED_OUT),
         questions=questions(kb, base, standing, language) if ask else (),
         gain=expected_gain(kb, world),
-        facts=tuple(world.base.facts()),
+        facts=tuple(known.facts()),
         absent=base.absent,
-        contradictions=world.base.contradictions,
+        contradictions=known.contradictions,
         derived=derived,
         silent=tuple(one for one in results if one.status is None),
     )

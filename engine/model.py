@@ -1,4 +1,4 @@
-"""What reasoning gives: verdicts with evidence, conclusions with status, questions, fixes, and the diagnosis of them all."""
+"""What reasoning gives: verdicts with evidence, conclusions, questions, fixes, and the diagnosis of them all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Truth(Enum):
 class Verdict:
     """A condition judged over facts, with what decided it.
 
-    Of a comparison: `fact` is the reading, `bound` the threshold (of `than`: the other fact's value times the factor),
+    Of a comparison: `fact` is the reading, `bound` the threshold (of `than`: the other fact times the factor),
     `margin` by how much it holds (negative: by how much it fails), in the fact's unit. `unknown` says why it is unknown.
     """
 
@@ -110,7 +110,7 @@ class SignatureResult:
 
 @dataclass(frozen=True)
 class FixOffer:
-    """A fix for a conclusion here. `offered` False: it would not help, `because` says why; `check_first`: not known yet."""
+    """A fix for a conclusion. Not `offered`: it would not help, `because` says why; `check_first`: not known yet."""
 
     fix: Fix
     offered: bool

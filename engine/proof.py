@@ -43,7 +43,8 @@ def _compare(condition: Comparison, world: World, entity: Entity) -> Verdict:
 
 
 def _against(condition: Comparison, open_verdict: Verdict) -> Verdict:
-    assert open_verdict.fact is not None and open_verdict.bound is not None
+    assert open_verdict.fact is not None
+    assert open_verdict.bound is not None
     value, bound = open_verdict.fact.value, open_verdict.bound
     holds = compare(condition.op, value, bound)
     margin = _margin(condition.op, value, bound)

@@ -6,6 +6,7 @@ again as if it were known. A fact is worth the conclusions that its answers woul
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuwhy.engine.conclusions import conclude
@@ -28,9 +29,16 @@ def questions(
 ) -> tuple[Question, ...]:
     """Questions worth asking, best first. `base` holds the given facts, without derived ones."""
     open_ones = [one for one in found if one.status in (Status.LIKELY, Status.POSSIBLE)]
+    base = _relevant(kb, base)
     wanted = _wanted(kb, open_ones)
     asked = [_worth(kb, base, fact, entity, open_ones, language) for fact, entity in wanted[:MAX_TRIED]]
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
+
+
+def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
+    """The facts that some rule reads; an artefact can hold thousands that none does."""
+    read = {fact for signature in kb.signatures for fact in needs_of(kb, signature.id)}
+    return FactBase({key: fact for key, fact in base.by_key.items() if key[0] in read}, base.absent)
 
 
 def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion]) -> list[tuple[FactSpec, Entity]]:
@@ -144,14 +152,14 @@ def _answers(kb: KnowledgeBase, spec: FactSpec, touched: Iterable[Signature]) ->
     if not spec.is_number or not bounds:
         return []
     below = bounds[0] * 0.5 if bounds[0] > 0 else bounds[0] - 1
-    between = [(low + high) / 2 for low, high in zip(bounds, bounds[1:], strict=False)]
+    between = [(low + high) / 2 for low, high in itertools.pairwise(bounds)]
     return [below, *between, bounds[-1] * 1.5 if bounds[-1] > 0 else bounds[-1] + 1]
 
 
 def _conditions(kb: KnowledgeBase, touched: Iterable[Signature]) -> Iterable[Condition]:
     for signature in touched:
         trees = [signature.given, signature.requires, signature.confirms]
-        trees += [one.when for one in (*signature.excludes, *signature.supports)]
+        trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
         yield from (tree for tree in trees if tree is not None)
     yield from (one.when for one in kb.derivations if one.when is not None)
 

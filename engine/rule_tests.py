@@ -1,4 +1,4 @@
-"""Runs the test cases that stand beside each rule: facts in, the rule's own verdict out. No Python is needed to write one."""
+"""Runs the test cases that stand beside each rule: facts in, the rule's own verdict out; no Python in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuwhy.kb.errors import KnowledgeError, Problem
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
 from gpuwhy.kb.schema import violations
-from gpuwhy.kb.strict_yaml import Document, load
+from gpuwhy.kb.strict_yaml import load
 from gpuwhy.kb.units import parse_quantity
 
 _EXPECT = {
@@ -43,7 +43,8 @@ class Case:
 
 def cases(kb: KnowledgeBase, folder: Path) -> Iterator[Case]:
     """All cases of all rules of a pack. Raises `KnowledgeError` for a test file that is no good."""
-    for rule in (*kb.signatures, *kb.derivations, *kb.fixes):
+    rules: list[Signature | Derivation | Fix] = [*kb.signatures, *kb.derivations, *kb.fixes]
+    for rule in rules:
         path = folder / (rule.file.removesuffix(".yaml") + ".test.yaml")
         if path.is_file():
             yield from cases_of(kb, rule, path, folder)

@@ -91,7 +91,7 @@ def needs(kb: KnowledgeBase, signature: Signature) -> frozenset[str]:
         read = [ref.fact for ref in (*refs_of(derivation.formula), *refs_of(derivation.when))]
         givers.setdefault(derivation.gives, []).extend(read)
     trees = [signature.given, signature.requires, signature.confirms]
-    trees += [one.when for one in (*signature.excludes, *signature.supports)]
+    trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
     todo = [ref.fact for tree in trees for ref in refs_of(tree)]
     seen: set[str] = set()
     while todo:

@@ -1,12 +1,12 @@
 """What one entity sees of the facts: its own, those of what it belongs to, and aggregates over its siblings.
 
-A GPU sees its host's facts; a failure sees those of the GPU it happened on and of its job; a host or a job sees the facts
-of the only GPU, and aggregates over several.
+A GPU sees its host's facts; a failure sees those of the GPU it happened on and of its job; a host or a job sees the
+facts of the only GPU, and aggregates over several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from statistics import mean, median
 
 from gpuwhy.kb.conditions import FactRef, Over
@@ -21,7 +21,8 @@ class World:
 
     def __init__(self, specs: Mapping[str, FactSpec], base: FactBase) -> None:
         self.specs = specs
-        self.base = base
+        self._given = base
+        self._added: list[Fact] = []
         self._by_id: dict[str, dict[Entity, Fact]] = {}
         self._entities: dict[str, dict[Entity, None]] = {kind: {one: None} for kind, one in _ALWAYS.items()}
         self._absent: dict[tuple[str, Entity], Absent] = {(one.id, one.entity): one for one in base.absent}
@@ -35,8 +36,13 @@ class World:
 
     def add(self, fact: Fact) -> None:
         """Note one more fact, as derivations produce them."""
-        self.base = self.base.with_facts((fact,))
+        self._added.append(fact)
         self._note(fact)
+
+    @property
+    def base(self) -> FactBase:
+        """The given facts and those added since."""
+        return self._given.with_facts(self._added) if self._added else self._given
 
     def entities(self, kind: str) -> list[Entity]:
         """All entities of a kind; there is always a host and a job."""
@@ -86,7 +92,13 @@ class World:
         return _aggregated(ref, _AGGREGATES[ref.over](numbers), found[0].unit, found)
 
 
-_AGGREGATES = {Over.MAX: max, Over.MIN: min, Over.MEAN: mean, Over.MEDIAN: median, Over.SUM: sum}
+_AGGREGATES: Mapping[Over, Callable[[list[float]], float]] = {
+    Over.MAX: max,
+    Over.MIN: min,
+    Over.MEAN: mean,
+    Over.MEDIAN: median,
+    Over.SUM: sum,
+}
 
 
 def _aggregated(ref: FactRef, value: float, unit: str | None, found: list[Fact]) -> Fact:

@@ -1,4 +1,4 @@
-"""From checked data of knowledge files to the knowledge base. Also finds what no schema can: words that do not exist."""
+"""From checked data of knowledge files to the knowledge base; finds words that do not exist on the way."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Union
+from typing import Any
 
 from gpuwhy.kb.facts import Value
 
@@ -90,7 +90,7 @@ class Not:
     part: Condition
 
 
-Condition = Union[Comparison, All, Any_, Not]
+Condition = Comparison | All | Any_ | Not
 
 
 def comparisons(condition: Condition) -> Iterator[Comparison]:

@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Union
 
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.units import DIMENSIONLESS, Dimension
@@ -44,7 +43,7 @@ class Call:
     arguments: tuple[Expression, ...]
 
 
-Expression = Union[Number, FactValue, Call]
+Expression = Number | FactValue | Call
 
 
 class ExpressionError(ValueError):

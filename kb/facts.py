@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Union
 
-Value = Union[bool, int, float, str]
+Value = bool | int | float | str
 
 
 @dataclass(frozen=True)

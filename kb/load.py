@@ -162,7 +162,7 @@ class _Nowhere:
     def __init__(self, file: str) -> None:
         self.file = file
 
-    def __call__(self, *path: str | int) -> Location:
+    def __call__(self, *_path: str | int) -> Location:
         return Location(self.file)
 
 

@@ -1,16 +1,15 @@
-"""The knowledge, as the rest of the product sees it: vocabulary, rules, fixes, references. Frozen, checked, complete."""
+"""The knowledge, as the rest of the product sees it: vocabulary, rules, fixes, references; frozen and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Union
 
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.expressions import Expression
 from gpuwhy.kb.facts import Value
 
-Text = Union[str, Mapping[str, str]]
+Text = str | Mapping[str, str]
 """A text for a person: plain English, or one text per language (`{en: …, zh: …}`). Shown through `texts.say`."""
 
 EFFORTS = ("reading", "probe", "question", "restart")
@@ -59,7 +58,7 @@ class FactSpec:
 
 @dataclass(frozen=True)
 class ConclusionSpec:
-    """A word of the conclusion vocabulary. `explains` are consequences that fold beneath it; `collect` is what decides."""
+    """A word of the conclusion vocabulary. `explains`: consequences that fold beneath it; `collect`: what decides."""
 
     id: str
     kind: str
@@ -82,7 +81,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A condition that rules a signature's conclusion out. `demotes`: while unknown, the conclusion is likely at best."""
+    """A condition that rules a conclusion out. `demotes`: while it is unknown, the conclusion is likely at best."""
 
     when: Condition
     because: Text

@@ -10,8 +10,8 @@ from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts.contract import Extract, Reading
 
 MAX_CAPACITY_DIFFERENCE = 0.12
-"""A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the card
-leaves to programs, a table what it has."""
+"""A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the
+card leaves to programs, a table what it has."""
 
 Extracts = Iterable[tuple[str, Extract]]
 Odd = tuple[str, "int | None", str]

@@ -45,7 +45,7 @@ class NotUnderstood:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What was read: facts, readings that could not be had, the formats found per artefact, and what was not understood."""
+    """What was read: facts, readings that could not be had, formats per artefact, and what was not understood."""
 
     facts: tuple[Fact, ...] = ()
     absent: tuple[Absent, ...] = ()
@@ -54,7 +54,7 @@ class Gathered:
 
 
 def gather(inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec]) -> Gathered:
-    """Facts from artefacts, given as (display name, path or content). Raises `UnusableInput` for what cannot be opened."""
+    """Facts from artefacts, given as (display name, path or content). Raises `UnusableInput` for what is not there."""
     extracts: list[tuple[str, Extract]] = []
     unread: list[NotUnderstood] = []
     for name, source in inputs:
@@ -183,7 +183,8 @@ def _unclaimed(text: Text, extracts: Iterable[Extract]) -> list[NotUnderstood]:
     last = 0
     for line in text.lines:
         if line.number in claimed:
-            start = _close(found, text.name, start, last)
+            _close(found, text.name, start, last)
+            start = None
         elif not is_context(line.text):
             start = start or line
             last = line.number

@@ -1,4 +1,4 @@
-"""The formats that are understood, with the literals that tell that one may be present. Modules are imported on need."""
+"""The formats that are understood, with the literals that tell one may be present; modules are imported on need."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from gpuwhy.engine.rule_tests import Case, cases, run
 from gpuwhy.kb.load import check_all, load, rules_folder
 from gpuwhy.kb.model import KnowledgeBase, Signature
