@@ -1,0 +1,58 @@
+# Every command of the project. `make help` lists them; all work from a fresh clone with python3 (3.10 or later, with
+# venv), gcc, git and a way to PyPI.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed.stamp
+EXAMPLE := examples/out-of-memory.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check lint types contracts wheel bench clean
+
+help: ## List the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name says; do \
+		printf '  make %-10s %s\n' "$$name" "$$says"; done
+
+setup: $(INSTALLED) ## Create .venv and install gpuwhy with everything that development needs
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "Python 3.10 or later is needed; name one: make setup PYTHON=python3.12" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools wheel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: setup ## Set up if needed, then diagnose a recorded out-of-memory failure
+	@echo "This release diagnoses pasted artefacts; here is what it says about $(EXAMPLE)."
+	@echo "\$$ gpuwhy diagnose $(EXAMPLE)"
+	@$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1  # 1: a cause was found
+
+test: setup ## Run all tests on all cores
+	$(BIN)/pytest -n auto
+
+check: lint types contracts test ## Everything a change must pass
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+contracts: setup
+	$(BIN)/lint-imports
+
+wheel: setup ## Build dist/*.whl and see that no tracked file of the product is missing in it
+	rm -rf build dist
+	$(BIN)/python -m build --wheel --outdir dist .
+	$(BIN)/python .ci/check-wheel dist/*.whl
+
+bench: setup ## Measure start-up, loading of the rules and reading of a large log
+	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/knowledge_load.py
+	$(BIN)/python bench/large_log.py
+
+clean: ## Remove .venv and everything that was built
+	rm -rf $(VENV) build dist gpuwhy.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
