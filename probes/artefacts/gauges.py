@@ -1,0 +1,255 @@
+"""Readings of one artefact taken at several moments, folded into one fact each.
+
+A paste may hold a gauge of one GPU many times: the output of `watch`, several tables, the rows of a monitor. The fact
+is then the median, with the extremes beside it, so that an idle sample and a loaded one are never mixed unseen.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuwhy.kb.facts import Entity, Value
+from gpuwhy.probes.artefacts.contract import Missing, Reading
+
+TEXT_LIMIT = 200
+
+SPREAD: dict[str, tuple[tuple[str, float], ...]] = {
+    "gpu.utilization_share": (
+        ("gpu.utilization_min_share", 0.0),
+        ("gpu.utilization_p10_share", 0.1),
+        ("gpu.utilization_p90_share", 0.9),
+        ("gpu.utilization_max_share", 1.0),
+    ),
+    "gpu.memory_utilization_share": (
+        ("gpu.memory_utilization_min_share", 0.0),
+        ("gpu.memory_utilization_max_share", 1.0),
+    ),
+    "gpu.memory_used_bytes": (("gpu.memory_used_min_bytes", 0.0), ("gpu.memory_used_max_bytes", 1.0)),
+    "gpu.power_watts": (("gpu.power_min_watts", 0.0), ("gpu.power_max_watts", 1.0)),
+    "gpu.temperature_celsius": (("gpu.temperature_min_celsius", 0.0), ("gpu.temperature_max_celsius", 1.0)),
+    "gpu.sm_clock_megahertz": (("gpu.sm_clock_lowest_megahertz", 0.0), ("gpu.sm_clock_highest_megahertz", 1.0)),
+    "gpu.link_receive_bytes_per_second": (
+        ("gpu.link_receive_min_bytes_per_second", 0.0),
+        ("gpu.link_receive_max_bytes_per_second", 1.0),
+    ),
+    "gpu.link_transmit_bytes_per_second": (
+        ("gpu.link_transmit_min_bytes_per_second", 0.0),
+        ("gpu.link_transmit_max_bytes_per_second", 1.0),
+    ),
+    "process.sm_share": (("process.sm_min_share", 0.0), ("process.sm_max_share", 1.0)),
+    "process.gpu_memory_bytes": (("process.gpu_memory_max_bytes", 1.0),),
+}
+"""Facts given beside the median of a gauge that was read more than once: the quantile each of them is."""
+
+MEANS = frozenset({"gpu.power_violation_share", "gpu.thermal_violation_share"})
+"""Shares of time: over several equal windows their mean is the share over all of them."""
+
+EVENTS = frozenset(
+    f"gpu.event_{name}"
+    for name in (
+        "idle",
+        "application_clocks",
+        "software_power_cap",
+        "hardware_slowdown",
+        "hardware_thermal_slowdown",
+        "hardware_power_brake",
+        "software_thermal_slowdown",
+        "sync_boost",
+    )
+)
+"""Clock events. Read several times, one is true if it was active in half of the samples; the share stands beside it."""
+
+_LISTS = frozenset(
+    {
+        "gpu.process_count",
+        "gpu.compute_process_count",
+        "gpu.processes_memory_bytes",
+        "gpu.graphics_processes_memory_bytes",
+    }
+)
+GAUGES = (
+    frozenset(SPREAD)
+    | _LISTS
+    | MEANS
+    | {
+        "gpu.memory_free_bytes",
+        "gpu.memory_reserved_bytes",
+        "gpu.bar1_used_bytes",
+        "gpu.bar1_free_bytes",
+        "gpu.memory_temperature_celsius",
+        "gpu.temperature_margin_celsius",
+        "gpu.module_power_watts",
+        "gpu.fan_share",
+        "gpu.performance_state",
+        "gpu.graphics_clock_megahertz",
+        "gpu.memory_clock_megahertz",
+        "gpu.video_clock_megahertz",
+        "gpu.link_generation",
+        "gpu.link_width",
+        "gpu.encoder_share",
+        "gpu.decoder_share",
+        "gpu.jpeg_share",
+        "gpu.optical_flow_share",
+        "partition.memory_used_bytes",
+        "partition.memory_free_bytes",
+        "partition.bar1_used_bytes",
+        "process.memory_utilization_share",
+    }
+)
+"""Facts that move from moment to moment and are folded into a median; of any other fact each new value is kept."""
+
+_SAMPLED = GAUGES - _LISTS
+
+SAMPLE_COUNT = "gpu.sample_count"
+
+_MOST_CHANGES = 8
+
+_FORMATS = (
+    "%a %b %d %H:%M:%S %Y",
+    "%b %d %H:%M:%S %Y",
+    "%Y/%m/%d %H:%M:%S.%f",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y%m%d %H:%M:%S",
+    "%H:%M:%S",
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading of one fact at one moment. Of several sources in one moment the lowest rank is used."""
+
+    value: Value
+    line: int | None
+    text: str | None
+    observed_at: str | None
+    rank: int
+
+
+class Gauges:
+    """Collects what an artefact says, moment by moment, and folds it into readings.
+
+    `begin` starts a new moment; `put` notes a value, `lack` a value that the artefact says cannot be had.
+    """
+
+    def __init__(self) -> None:
+        self._now: dict[tuple[str, Entity], Sample] = {}
+        self._past: dict[tuple[str, Entity], list[Sample]] = {}
+        self._moments: dict[Entity, int] = {}
+        self._lacking: dict[tuple[str, Entity, str], Missing] = {}
+        self.observed_at: str | None = None
+
+    def begin(self, observed_at: str | None = None) -> None:
+        """Starts a new moment, taken at this time (as printed) where the artefact says so."""
+        self._close()
+        self.observed_at = observed_at
+
+    def put(
+        self, fact: str, entity: Entity, value: Value, line: int | None, text: str | None = None, rank: int = 0
+    ) -> None:
+        """Notes the value of a fact at the present moment."""
+        key = (fact, entity)
+        known = self._now.get(key)
+        if known is None or rank < known.rank:
+            cut = None if text is None else text.strip()[:TEXT_LIMIT]
+            self._now[key] = Sample(value, line, cut, self.observed_at, rank)
+
+    def lack(self, fact: str, entity: Entity, reason: str, line: int | None) -> None:
+        """Notes that the artefact says why a fact cannot be had."""
+        self._lacking.setdefault((fact, entity, reason), Missing(fact, reason[:TEXT_LIMIT], line, entity))
+
+    def fold(self) -> tuple[tuple[Reading, ...], tuple[Missing, ...]]:
+        """All readings, gauges folded over the moments, and what is missing and was not read at any other moment."""
+        self._close()
+        readings = [one for (fact, entity), past in self._past.items() for one in _folded(fact, entity, past)]
+        readings += [Reading(SAMPLE_COUNT, count, entity=entity) for entity, count in self._moments.items()]
+        missing = [
+            one for one in self._lacking.values() if (one.fact, one.entity) not in self._past or is_error(one.reason)
+        ]
+        return tuple(readings), tuple(missing)
+
+    def _close(self) -> None:
+        devices: dict[Entity, None] = {}
+        for (fact, entity), sample in self._now.items():
+            self._past.setdefault((fact, entity), []).append(sample)
+            if fact in _SAMPLED and entity.kind == "gpu":
+                devices[entity] = None
+        for entity in devices:
+            self._moments[entity] = self._moments.get(entity, 0) + 1
+        self._now = {}
+
+
+def is_error(reason: str) -> bool:
+    """True if a reason for a missing value is an error of the GPU, not a thing that it merely does not support."""
+    lowered = reason.lower()
+    return any(word in lowered for word in ("error", "err!", "lost", "reset"))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The quantile of sorted values by linear interpolation between the neighbours; `values` must not be empty."""
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (place - low)
+
+
+def _folded(fact: str, entity: Entity, past: Sequence[Sample]) -> Iterator[Reading]:
+    numbers = [float(sample.value) for sample in past if not isinstance(sample.value, str)]
+    if len(numbers) < 2 or len(numbers) < len(past) or (fact not in GAUGES and fact not in EVENTS):
+        yield from _changes(fact, entity, past)
+        return
+    last = past[-1]
+    window = _window(past)
+
+    def reading(id_: str, value: Value, what: str) -> Reading:
+        return Reading(id_, value, last.line, f"{what} of {len(numbers)} samples", entity, last.observed_at, window)
+
+    ordered = sorted(numbers)
+    if fact in EVENTS:
+        active = statistics.fmean(ordered)
+        yield reading(fact, active >= 0.5, f"active in {active * 100:.0f} %")
+        yield reading(f"{fact}_sample_share", active, "share")
+    elif fact in MEANS:
+        yield reading(fact, statistics.fmean(ordered), "mean")
+    elif all(isinstance(sample.value, int) for sample in past):
+        yield reading(fact, int(statistics.median_low(ordered)), "median")
+    else:
+        yield reading(fact, statistics.median(ordered), "median")
+    for id_, share in SPREAD.get(fact, ()):
+        yield reading(id_, quantile(ordered, share), _name_of(share))
+
+
+def _name_of(share: float) -> str:
+    return {0.0: "lowest", 1.0: "highest"}.get(share, f"{share * 100:.0f}th percentile")
+
+
+def _changes(fact: str, entity: Entity, past: Sequence[Sample]) -> Iterator[Reading]:
+    """Each different value once, the latest last; of very many only the first and the latest."""
+    latest: dict[Value, Sample] = {}
+    for sample in past:
+        latest.pop(sample.value, None)
+        latest[sample.value] = sample
+    kept = list(latest.values())
+    for sample in kept if len(kept) <= _MOST_CHANGES else (past[0], past[-1]):
+        yield Reading(fact, sample.value, sample.line, sample.text, entity, sample.observed_at)
+
+
+def _window(past: Sequence[Sample]) -> float | None:
+    first, last = instant(past[0].observed_at), instant(past[-1].observed_at)
+    if first is None or last is None or last <= first:
+        return None
+    return (last - first).total_seconds()
+
+
+def instant(text: str | None) -> datetime | None:
+    """The time that a tool of this family prints (`Mon Dec 19 13:05:20 2022`, `2026/11/30 02:15:06.356`, …)."""
+    if text is None:
+        return None
+    for pattern in _FORMATS:
+        try:
+            return datetime.strptime(" ".join(text.split()), pattern)
+        except ValueError:
+            continue
+    return None
