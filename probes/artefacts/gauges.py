@@ -226,7 +226,9 @@ def _name_of(share: float) -> str:
 
 
 def _changes(fact: str, entity: Entity, past: Sequence[Sample]) -> Iterator[Reading]:
-    """Each different value once, the latest last; of very many only the first and the latest."""
+    """Each different value once, the latest last; of very many only first and latest; of a counter only the latest."""
+    if _counts_up(fact):
+        past = past[-1:]
     latest: dict[Value, Sample] = {}
     for sample in past:
         latest.pop(sample.value, None)
@@ -234,6 +236,11 @@ def _changes(fact: str, entity: Entity, past: Sequence[Sample]) -> Iterator[Read
     kept = list(latest.values())
     for sample in kept if len(kept) <= _MOST_CHANGES else (past[0], past[-1]):
         yield Reading(fact, sample.value, sample.line, sample.text, entity, sample.observed_at)
+
+
+def _counts_up(fact: str) -> bool:
+    """True for counters of the driver and for the reasons of one instant: a later value does not contradict."""
+    return fact.startswith(("gpu.ecc_", "gpu.link_replay", "gpu.event_"))
 
 
 def _window(past: Sequence[Sample]) -> float | None:

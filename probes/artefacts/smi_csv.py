@@ -78,6 +78,7 @@ def _blocks(lines: Sequence[Line]) -> tuple[list[tuple[Columns, list[Row]]], set
             columns = _asked(asked, line)
             if columns:
                 blocks.append((columns, []))
+                claimed.add(line.number)
             continue
         header = _header(line)
         if header is not None:

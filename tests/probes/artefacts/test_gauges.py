@@ -47,7 +47,13 @@ def test_other_facts_keep_each_value_the_latest_last() -> None:
     assert _folded("gpu.memory_total_bytes", 10.0, 10.0) == {"gpu.memory_total_bytes": [10.0]}
     assert _folded("gpu.mig_enabled", True, False, False) == {"gpu.mig_enabled": [True, False]}
     assert _folded("gpu.mig_enabled", False, True, False) == {"gpu.mig_enabled": [True, False]}
-    assert _folded("gpu.link_replays", *range(100)) == {"gpu.link_replays": [0, 99]}
+    assert _folded("gpu.power_limit_watts", *range(100)) == {"gpu.power_limit_watts": [0, 99]}
+
+
+def test_of_a_counter_only_the_latest_value_is_given() -> None:
+    assert _folded("gpu.link_replays", 3, 4, 7) == {"gpu.link_replays": [7]}
+    assert _folded("gpu.ecc_uncorrected_count", 0, 2) == {"gpu.ecc_uncorrected_count": [2]}
+    assert _folded("gpu.event_bits", "0x1", "0x4") == {"gpu.event_bits": ["0x4"]}
 
 
 def test_an_event_is_true_if_it_was_active_in_half_of_the_samples() -> None:
