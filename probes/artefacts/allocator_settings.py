@@ -134,6 +134,9 @@ def _scan(text: Text) -> Iterable[Extract]:
     claimed: set[int] = set()
     shown: dict[str, str] = {}
     for index, line in enumerate(text.lines):
+        lowered = line.text.lower()
+        if not any(hint in lowered for hint in _HINTS):
+            continue
         before = text.lines[index - 1].text if index else ""
         for name, pairs, stretch in _settings(line, before):
             shown[name] = ",".join(f"{key}:{value}" for key, value in pairs)

@@ -104,7 +104,18 @@ def _scan(text: Text) -> Iterable[Extract]:
         _add_context(failure, text)
         readings.extend(_readings(failure, text, entity))
         claimed |= failure.claimed
+    readings.extend(_warnings(failures, text))
     yield Extract(FORMAT.name, tuple(readings), claimed=frozenset(claimed))
+
+
+def _warnings(failures: Sequence[_Failure], text: Text) -> Iterator[Reading]:
+    """How many failures each allocator calls no failure."""
+    for allocator in dict.fromkeys(failure.allocator for failure in failures):
+        recovered = [one for one in failures if one.allocator == allocator and one.facts.get("oom.recovered")]
+        if recovered:
+            count = sum(failure.repeats for failure in recovered)
+            place = Entity("measurement", f"{allocator} warnings of too little memory", JOB)
+            yield Reading("reading.count", count, text.lines[recovered[0].first].number, None, place)
 
 
 def _matches(flow: Flow, positions: dict[int, int]) -> list[_Failure]:

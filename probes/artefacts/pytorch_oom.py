@@ -54,6 +54,7 @@ _BARE = re.compile(
     r"|\btorch\.(?:cuda\.)?OutOfMemoryError\b",
     re.I,
 )
+_HEAD = re.compile(r"out\s{1,3}of\s{1,3}memory\b|DefaultCPUAllocator|\bon\s{1,3}device\b", re.I)
 _CPU = re.compile(
     r"DefaultCPUAllocator:\s{0,3}(?:can't|not enough|cannot)[^\n]{0,60}\btried\s{1,3}to\s{1,3}allocate\s{1,3}"
     r"\d{1,20}\s{1,3}bytes(?:\.\s{1,3}Error\s{1,3}code\s{1,3}(\d{1,4}))?"
@@ -115,14 +116,15 @@ def _failures(lines: Sequence[Line]) -> list[_Failure]:
         better = messages(glued)
         if sum(message.count for message in better) > sum(message.count for message in found):
             flow, found = glued, better
-    failures = [_with_figures(flow, message) for message in found]
+    ends = [0, *(message.end for message in found)]
+    failures = [_with_figures(flow, message, end) for message, end in zip(found, ends, strict=False)]
     failures.extend(_without_figures(flow, failures))
     return sorted(failures, key=lambda failure: failure.start)
 
 
-def _with_figures(flow: Flow, message: Message) -> _Failure:
+def _with_figures(flow: Flow, message: Message, earlier_end: int) -> _Failure:
     start = flow.starts[flow.index(message.start)]
-    begun = _begin(flow, message.start)
+    begun = _begin(flow, message.start, earlier_end)
     tip = _TIP.search(flow.text, message.start, message.end + 600)
     end = message.end
     failure = _Failure(flow, begun, end, message)
@@ -144,16 +146,14 @@ def _with_figures(flow: Flow, message: Message) -> _Failure:
     return failure
 
 
-def _begin(flow: Flow, position: int) -> int:
-    """Where the message begins: its own line, and the line above where that holds the head of a wrapped message."""
+def _begin(flow: Flow, position: int, earlier_end: int) -> int:
+    """Where the message begins: its own line, or the line above where that holds the head of a wrapped message."""
     index = flow.index(position)
     for back in (1, 2):
-        if index - back < 0:
+        if index - back < 0 or flow.starts[index - back] < earlier_end:
             break
         above = flow.text[flow.starts[index - back] : flow.starts[index - back + 1]]
-        if re.search(r"out of memory\b|DefaultCPUAllocator|on device\b", above, re.I) and not messages(
-            Flow.of((flow.lines[index - back],))
-        ):
+        if _HEAD.search(above):
             return flow.starts[index - back]
     return flow.starts[index]
 

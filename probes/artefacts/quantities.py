@@ -141,15 +141,3 @@ def join_lines(lines: Sequence[Line], start: int, count: int, separator: str = "
             break
         parts.append(text)
     return separator.join(parts)
-
-
-def line_at(offsets: Sequence[int], position: int) -> int:
-    """Index of the part that holds `position` of a joined text, `offsets` being where each part starts (rising)."""
-    low, high = 0, len(offsets)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if offsets[middle] <= position:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -18,8 +18,8 @@ SERVING = (
     ),
     wording(
         "vllm",
-        r"\bFree memory on device(?: (?:cuda:)?<device>)? \((?P<free_gib>[0-9.]{1,10})/<capacity>\) on startup is less than desired "
-        r"GPU memory utilization \([0-9.]{1,6}, <request>\)",
+        r"\bFree memory on device(?: (?:cuda:)?<device>)? \((?P<free_gib>[0-9.]{1,10})/<capacity>\) on startup "
+        r"is less than desired GPU memory utilization \([0-9.]{1,6}, <request>\)",
         during="load",
     ),
     wording("vllm", r"\bCUDA out of memory occurred when warming up sampler\b", during="profiling"),

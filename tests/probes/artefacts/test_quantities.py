@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gpuwhy.probes.artefacts.quantities import (
     join_lines,
-    line_at,
     parse_duration,
     parse_number,
     parse_share,
@@ -87,10 +86,6 @@ def test_wrapped_lines_join_until_an_empty_line() -> None:
     lines = text_of("> Tried to allocate\n>   2 GiB.\n\nelse").lines
     assert join_lines(lines, 0, 9) == "Tried to allocate 2 GiB."
     assert join_lines(lines, 0, 1) == "Tried to allocate"
-
-
-def test_position_in_a_joined_text_gives_the_part_it_stands_in() -> None:
-    assert [line_at([0, 10, 20], position) for position in (0, 9, 10, 25)] == [0, 0, 1, 2]
 
 
 @settings(max_examples=60, deadline=None)

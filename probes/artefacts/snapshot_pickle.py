@@ -1,0 +1,101 @@
+"""Loading a pickle that may be hostile: containers, numbers and strings only, within a limit of size and of memory."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import pickle
+import resource
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NoReturn
+
+LARGEST_BYTES = 512 * 1024 * 1024
+"""Largest pickle, decompressed, that is read. One of this size takes several GiB of memory once loaded."""
+
+_MEMORY_PER_BYTE = 48  # a real snapshot takes 5 to 15 bytes of memory per byte; an empty dict takes 64 per opcode
+_LEAST_MEMORY_BYTES = 256 * 1024 * 1024
+_GZIP = b"\x1f\x8b"
+
+
+class RefusedPickle(Exception):
+    """The file is no pickle of plain data, is cut off, or needs more than the limits allow."""
+
+
+class _PlainData(pickle.Unpickler):
+    """Builds no object of any class: every reference to a global is refused."""
+
+    def find_class(self, module: str, name: str, /) -> NoReturn:
+        raise RefusedPickle(f"it refers to {module[:60]}.{name[:60]}, and a snapshot holds plain data only")
+
+
+def load_plain(source: Path | bytes) -> object:
+    """The plain data in a pickle, gzip-compressed or not.
+
+    Raises `RefusedPickle` if it holds anything but containers, numbers and strings, if it is damaged, or if it is
+    larger than `LARGEST_BYTES`; `OSError` if the file cannot be opened.
+    """
+    content = _content(source)
+    with _without_collection(), _limited_memory(max(_LEAST_MEMORY_BYTES, _MEMORY_PER_BYTE * len(content))):
+        try:
+            return _PlainData(io.BytesIO(content)).load()
+        except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise RefusedPickle(f"it is damaged or cut off ({error})") from error
+        except (MemoryError, OverflowError, RecursionError) as error:
+            raise RefusedPickle("it needs far more memory than its size explains") from error
+
+
+def _content(source: Path | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return _bounded(io.BytesIO(source), source[:2] == _GZIP)
+    with source.open("rb") as file:
+        packed = file.read(2) == _GZIP
+        file.seek(0)
+        return _bounded(file, packed)
+
+
+def _bounded(file: IO[bytes], packed: bool) -> bytes:
+    try:
+        content = gzip.GzipFile(fileobj=file).read(LARGEST_BYTES + 1) if packed else file.read(LARGEST_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise RefusedPickle(f"its compression is damaged ({error})") from error
+    if len(content) > LARGEST_BYTES:
+        raise RefusedPickle(f"it is larger than {LARGEST_BYTES // 1024**2} MiB")
+    return content
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the cycle collector out of the way: millions of live containers are made, and none is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
+def _limited_memory(more: int) -> Iterator[None]:
+    """Let the address space of this process grow by no more than `more` bytes.
+
+    A pickle of a few bytes can ask for an index of billions of entries; that must end in MemoryError, not in swapping.
+    """
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _address_space_bytes() + more
+    if before[0] != resource.RLIM_INFINITY:
+        limit = min(limit, before[0])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _address_space_bytes() -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * resource.getpagesize()

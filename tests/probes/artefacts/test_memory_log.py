@@ -1,0 +1,45 @@
+"""Memory that a program logs over time."""
+
+from __future__ import annotations
+
+from gpuwhy.kb.facts import Value
+from gpuwhy.probes.artefacts.memory_log import FORMAT
+from tests.probes.artefacts.helpers import scan, values
+
+
+def _log(numbers: list[float], label: str = "GPU memory used", unit: str = "MB") -> dict[tuple[str, str], Value]:
+    lines = [f"2024-05-01 10:00:{10 * i:02d} INFO step {i} {label}: {n} {unit}" for i, n in enumerate(numbers)]
+    return values(scan(FORMAT, "\n".join(lines)))
+
+
+def test_first_last_and_span() -> None:
+    facts = _log([1000.5, 1000.5, 900.5, 900.5], "Free GPU ram", "")
+    place = "job:this/measurement:free gpu ram"
+    assert facts["reading.value", f"{place}, first"] == 1000.5
+    assert facts["reading.value", f"{place}, last"] == 900.5
+    assert facts["reading.value", f"{place}, fall"] == 100.0
+    assert facts["memory_log.sample_count", place] == 4
+    assert facts["memory_log.change_count", place] == 1
+    assert facts["memory_log.span_seconds", place] == 30.0
+
+
+def test_one_step_is_no_trend() -> None:
+    assert ("job.memory_grows", "job:this") not in _log([1000, 1000, 2000, 2000, 2000])
+
+
+def test_steady_growth_is_a_trend_also_of_falling_free_memory() -> None:
+    assert _log([1000, 1100, 1200, 1300])["job.memory_grows", "job:this"] is True
+    assert _log([4000, 3500, 3000, 2500], "free cuda memory")["job.memory_grows", "job:this"] is True
+
+
+def test_a_working_set_that_falls_back_does_not_grow() -> None:
+    assert ("job.memory_grows", "job:this") not in _log([1000, 1400, 1000, 1400, 1000, 1400])
+
+
+def test_growth_within_rounding_does_not_count() -> None:
+    assert ("job.memory_grows", "job:this") not in _log([10000, 10001, 10002, 10003])
+
+
+def test_host_memory_and_single_lines_are_left_alone() -> None:
+    assert not _log([1, 2, 3, 4], "memory")
+    assert not _log([1000.0, 2000.0])
