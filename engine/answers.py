@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, Origin, OriginKind, Value, gpu
+from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.units import UNITS, parse_quantity
 
@@ -16,8 +16,13 @@ class AnswerError(ValueError):
     """An answer that cannot be used; the text says what to write instead."""
 
 
-def parse_answer(specs: Mapping[str, FactSpec], text: str, kind: OriginKind, source: str) -> Fact:
-    """The fact in `loader.workers=4`, `oom.free_bytes=2 GiB` or `gpu:1/gpu.power_watts=30`. Raises `AnswerError`."""
+def parse_answer(
+    specs: Mapping[str, FactSpec], text: str, kind: OriginKind, source: str, known: FactBase | None = None
+) -> Fact:
+    """The fact in `loader.workers=4`, `oom.free_bytes=2 GiB` or `gpu:1/gpu.power_watts=30`. Raises `AnswerError`.
+
+    It is about the entity of its kind (and name, if one is written) that something is `known` about, if there is one.
+    """
     left, equals, right = text.partition("=")
     if not equals or not right.strip():
         raise AnswerError(f"`{text}`: write FACT=VALUE, for example loader.workers=4")
@@ -28,7 +33,7 @@ def parse_answer(specs: Mapping[str, FactSpec], text: str, kind: OriginKind, sou
         hint = f"did you mean {' or '.join(close)}?" if close else "`gpuwhy facts` lists them"
         raise AnswerError(f"no fact `{name}`; {hint}")
     value = _value(spec, right.strip())
-    return Fact(name, value, spec.unit, _entity(spec, owner), Origin(kind, source))
+    return Fact(name, value, spec.unit, _entity(spec, owner, known or FactBase()), Origin(kind, source))
 
 
 def _value(spec: FactSpec, text: str) -> Value:
@@ -59,12 +64,15 @@ def _number(spec: FactSpec, text: str) -> Value:
     return number
 
 
-def _entity(spec: FactSpec, owner: str) -> Entity:
+def _entity(spec: FactSpec, owner: str, known: FactBase) -> Entity:
     kind, _, name = owner.partition(":")
     if owner and (kind != spec.entity or not name):
         raise AnswerError(f"`{owner}`: {spec.id} belongs to a {spec.entity}; write {spec.entity}:NAME/{spec.id}=…")
     if spec.entity in ("host", "job"):
         return HOST if spec.entity == "host" else JOB
+    meant = [one for one in known.entities(spec.entity) if name in ("", one.name)]
+    if len(meant) == 1:
+        return meant[0]
     if spec.entity == "gpu":
         return gpu(name or "0")
     return Entity(spec.entity, name or "1", JOB)

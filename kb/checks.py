@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gpuwhy.kb.build import Source
@@ -106,6 +107,7 @@ class _Checker:
         spec = self.fact(source, (*path, "fact"), plain["fact"])
         if spec is None:
             return
+        spec = self.aggregated(source, path, spec, plain.get("over"))
         op, has_value, than = plain["op"], "value" in plain, plain.get("than")
         wants = 0 if op == "known" else 1
         if has_value + (than is not None) != wants:
@@ -113,17 +115,29 @@ class _Checker:
                 source, path, "compare with `value` or with `than`, one of them" if wants else "`known` takes no value"
             )
             return
-        if op in _ORDERING and not spec.is_number and plain.get("over") != "count":
+        if op in _ORDERING and not spec.is_number:
             self.add(source, path, f"`{spec.id}` is {spec.type}: `{op}` orders numbers", "use eq, ne or in")
         if than is not None:
             self.against_fact(source, path, spec, plain)
         elif has_value:
             self.against_value(source, path, spec, plain)
 
+    def aggregated(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, over: str | None) -> FactSpec:
+        """What a comparison sees of a fact: itself, or an aggregate over entities; of any fact, how many there are."""
+        if over == "count":
+            return replace(spec, type="integer", unit="count", choices=())
+        if over is not None and not spec.is_number:
+            self.add(source, (*path, "over"), f"`{spec.id}` is {spec.type}: `{over}` is of numbers", "use count")
+        return spec
+
     def against_fact(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
         other = self.fact(source, (*path, "than", "fact"), plain["than"]["fact"])
-        if other is not None and dimension(other.unit) != dimension(spec.unit):
-            self.add(source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units")
+        if other is not None:
+            other = self.aggregated(source, (*path, "than"), other, plain["than"].get("over"))
+            if dimension(other.unit) != dimension(spec.unit):
+                self.add(
+                    source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units"
+                )
         if plain.get("times", 1) != 1:
             self.judged(source, path, plain)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,20 +16,34 @@ from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.tui.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from gpuwhy.kb.facts import Fact, OriginKind
+    from gpuwhy.kb.facts import Fact, FactBase
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.tui.report import Report
 
-MAX_PASTE_BYTES = 256 << 20
+
+class _Commands(click.Group):
+    """The commands; a defect or an interrupt never ends with the exit status of a diagnosis."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            raise SystemExit(ExitCode.INTERRUPTED) from None
+        except Exception:  # noqa: BLE001 - the boundary of the process: status 1 would say that a cause was found
+            traceback.print_exc()
+            click.echo("gpuwhy: this is a defect of gpuwhy, not of the input", err=True)
+            raise SystemExit(ExitCode.DEFECT) from None
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gpuwhy")
 def main() -> None:
     """Why is this GPU job slow or out of memory, and what now.
 
     Exit status: 0 looked and found nothing to fix, 1 a cause is confirmed or likely, 2 unusable input or arguments,
-    3 cannot tell (the report says what would decide).
+    3 cannot tell (the report says what would decide), 70 a defect of gpuwhy.
     """
 
 
@@ -55,7 +70,8 @@ def diagnose(
 ) -> None:
     """Diagnose messages, logs, tables and traces.
 
-    PATHS are files or folders; - is standard input. Several artefacts make one diagnosis.
+    PATHS are files or folders; - is standard input. Several artefacts make one diagnosis. Nothing is run, changed or
+    sent anywhere.
     """
     kb = _knowledge(rules)
     for name in (why, why_not):
@@ -77,12 +93,13 @@ def diagnose(
 def facts(query: str, rules: Path | None) -> None:
     """List the facts that can be given with --answer and --what-if, with units and choices."""
     from gpuwhy.kb.texts import say
+    from gpuwhy.tui.wording import wrapped
 
-    kb = _knowledge(rules)
-    for spec in kb.facts.values():
-        line = f"{spec.id}  {' | '.join(spec.choices) or spec.unit or spec.type}  {say(spec.says)}"
-        if query.lower() in line.lower():
-            click.echo(line)
+    for spec in _knowledge(rules).facts.values():
+        takes = ", ".join(spec.choices) or spec.unit or spec.type
+        if query.lower() in f"{spec.id} {takes} {say(spec.says)}".lower():
+            lines = [*wrapped(f"{spec.id}  {takes}", "", "    ", 80), *wrapped(say(spec.says), "    ", "    ", 80)]
+            _print("\n".join(lines) + "\n")
 
 
 @main.command()
@@ -108,58 +125,54 @@ def _knowledge(rules: Path | None) -> KnowledgeBase:
     except KnowledgeError as error:
         for problem in error.problems:
             click.echo(str(problem), err=True)
-        _fail(f"the rules cannot be used: {len(error.problems)} problems")
+        _fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
 
 
 def _report(
-    kb: KnowledgeBase, paths: tuple[str, ...], answers: Iterable[str], assumed: Iterable[str], engine: str
+    kb: KnowledgeBase, paths: tuple[str, ...], answers: tuple[str, ...], assumed: tuple[str, ...], engine: str
 ) -> Report:
     from gpuwhy.engine.run import diagnose_with
-    from gpuwhy.kb.facts import FactBase, OriginKind
+    from gpuwhy.kb.facts import FactBase
     from gpuwhy.probes.artefacts.read import UnusableInput, gather
+    from gpuwhy.tui.inputs import named
     from gpuwhy.tui.report import Report
 
-    given = _facts(kb, answers, OriginKind.PERSON, "answer")
-    supposed = _facts(kb, assumed, OriginKind.ASSUMED, "what-if")
+    told = bool(_said(kb, answers, assumed, FactBase()))  # before anything is read: a wrong answer is told at once
     try:
-        gathered = gather(_inputs(paths, bool(given or supposed)), kb.facts)
+        gathered = gather(named(_sources(paths, told)), kb.facts)
     except UnusableInput as error:
         _fail(str(error))
-    base = FactBase.of((*gathered.facts, *given, *supposed), gathered.absent)
-    return Report(kb, gathered, diagnose_with(kb, base, engine))
+    base = FactBase.of(gathered.facts, gathered.absent)
+    return Report(kb, gathered, diagnose_with(kb, base.with_facts(_said(kb, answers, assumed, base)), engine))
 
 
-def _facts(kb: KnowledgeBase, texts: Iterable[str], kind: OriginKind, source: str) -> list[Fact]:
+def _said(kb: KnowledgeBase, answers: tuple[str, ...], assumed: tuple[str, ...], base: FactBase) -> list[Fact]:
+    """The facts of --answer and --what-if, about the entities that the artefacts told of."""
     from gpuwhy.engine.answers import AnswerError, parse_answer
+    from gpuwhy.kb.facts import OriginKind
 
-    found = []
-    for text in texts:
-        try:
-            found.append(parse_answer(kb.facts, text, kind, source))
-        except AnswerError as error:
-            _fail(str(error))
-    return found
+    said = [(text, OriginKind.PERSON, "answer") for text in answers]
+    said += [(text, OriginKind.ASSUMED, "what-if") for text in assumed]
+    try:
+        return [parse_answer(kb.facts, text, kind, source, base) for text, kind, source in said]
+    except AnswerError as error:
+        _fail(str(error))
 
 
-def _inputs(paths: tuple[str, ...], answered: bool) -> Iterable[tuple[str, Path | bytes]]:
-    from gpuwhy.probes.artefacts.read import find_inputs
-
-    if not paths and sys.stdin.isatty():
-        if answered:
-            return
+def _sources(paths: tuple[str, ...], told: bool) -> tuple[str, ...]:
+    """The paths; without any, standard input, unless it is a terminal and nothing but answers is meant."""
+    if paths or not sys.stdin.isatty():
+        return paths or ("-",)
+    if not told:
         _fail("nothing to read", "give files or folders, or - and paste, then Ctrl-D")
-    for path in paths or ("-",):
-        if path == "-":
-            yield "standard input", sys.stdin.buffer.read(MAX_PASTE_BYTES)
-        else:
-            yield from find_inputs([path])
+    return ()
 
 
 def _show(report: Report, form: str) -> None:
     if form == "json":
         from gpuwhy.tui import report_json
 
-        _print(report_json.render(report))
+        _print_json(report_json.document(report))
     elif form == "md":
         from gpuwhy.tui import report_markdown
 
@@ -171,28 +184,38 @@ def _show(report: Report, form: str) -> None:
 
 
 def _show_proof(report: Report, why: str | None, why_not: str | None, form: str) -> None:
+    names = [name for name in (why, why_not) if name is not None]
     if form == "json":
-        from gpuwhy.tui.report_json import render_proofs
+        from gpuwhy.tui.report_json import proofs
 
-        _print(render_proofs(report, [name for name in (why, why_not) if name is not None]))
+        _print_json(proofs(report, names))
         return
     from gpuwhy.tui import explain
 
-    ascii_only = not _unicode()
-    if why is not None:
-        _print(explain.why(report, why, ascii_only))
-    if why_not is not None:
-        _print(explain.why_not(report, why_not, ascii_only))
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    found = [explain.why(report, why, ascii_only)] if why is not None else []
+    found += [explain.why_not(report, why_not, ascii_only)] if why_not is not None else []
+    text = "\n".join(found)
+    _print("".join(f"    {line}\n" for line in text.splitlines()) if form == "md" else text)
 
 
-def _unicode() -> bool:
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+def _print_json(document: dict[str, Any]) -> None:
+    """One JSON document; characters that steer a terminal, or that the encoding lacks, are written as escapes."""
+    from gpuwhy.tui.report_json import dump
+
+    text = dump(document)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = dump(document, ascii_only=True)
+    sys.stdout.write(text)
 
 
 def _print(text: str) -> None:
-    """Write to standard output whatever its encoding can show."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    """Text on standard output, in signs that its encoding can show."""
+    from gpuwhy.tui.wording import encodable
+
+    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
 
 
 def _close(word: str, known: Iterable[str]) -> str:
@@ -203,5 +226,8 @@ def _close(word: str, known: Iterable[str]) -> str:
 
 
 def _fail(message: str, hint: str = "") -> NoReturn:
-    click.echo(f"gpuwhy: {message}" + (f" ({hint})" if hint else ""), err=True)
+    from gpuwhy.tui.wording import encodable, visible
+
+    text = visible(f"gpuwhy: {message}" + (f" ({hint})" if hint else ""))
+    click.echo(encodable(text, sys.stderr.encoding or "utf-8"), err=True)
     raise SystemExit(ExitCode.UNUSABLE)

@@ -4,13 +4,16 @@
 1  a cause is confirmed or likely
 2  unusable input or arguments
 3  cannot tell; the report says what would decide
+70  a defect of gpuwhy; 130 interrupted
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from gpuwhy.engine.model import Diagnosis
+if TYPE_CHECKING:
+    from gpuwhy.engine.model import Diagnosis
 
 
 class ExitCode(IntEnum):
@@ -20,6 +23,8 @@ class ExitCode(IntEnum):
     CAUSE_FOUND = 1
     UNUSABLE = 2
     CANNOT_TELL = 3
+    DEFECT = 70
+    INTERRUPTED = 130
 
 
 def of(diagnosis: Diagnosis) -> ExitCode:

@@ -10,7 +10,7 @@ from gpuwhy.kb.facts import Fact
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
 from gpuwhy.tui.report import Report
-from gpuwhy.tui.wording import ASCII_MARKS, LABELS, MARKS, comparison, reading, where, wrapped
+from gpuwhy.tui.wording import ASCII_MARKS, LABELS, MARKS, comparison, reading, visible, where, wrapped
 
 MAX_DEPTH = 12
 INDENT = "  "
@@ -51,7 +51,7 @@ class _Tree:
 
     def line(self, depth: int, text: str) -> None:
         indent = INDENT * depth
-        self.out.extend(wrapped(text, indent, indent + INDENT * 2, self.width))
+        self.out.extend(wrapped(visible(text), indent, indent + INDENT * 2, self.width))
 
     def signature(self, result: SignatureResult, failed_only: bool) -> None:
         rule = result.signature

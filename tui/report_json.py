@@ -10,13 +10,16 @@ from gpuwhy.kb import conditions
 from gpuwhy.kb.facts import Fact, Origin
 from gpuwhy.kb.texts import say
 from gpuwhy.tui.report import Report
+from gpuwhy.tui.wording import CONTROLS
 
 SCHEMA = 1
+NOT_IN_PLAY = "not in play"
 
 
-def render(report: Report) -> str:
-    """The report as one JSON document, with a final newline."""
-    return json.dumps(document(report), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def dump(data: dict[str, Any], ascii_only: bool = False) -> str:
+    """JSON text with a final newline. Characters that steer a terminal are written as escapes."""
+    text = json.dumps(data, ensure_ascii=ascii_only, indent=1, allow_nan=False) + "\n"
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -53,32 +56,30 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def render_proofs(report: Report, names: list[str]) -> str:
-    """The proofs of these conclusions, by every signature in play or not, as one JSON document."""
-    diagnosis = report.diagnosis
-    found = []
-    for name in names:
-        judged = [one for one in (*diagnosis.conclusions, *diagnosis.ruled_out) if one.id == name]
-        results = [*(result for one in judged for result in one.results)]
-        results += [one for one in diagnosis.silent if one.signature.concludes == name]
-        found.append(
+def proofs(report: Report, names: list[str]) -> dict[str, Any]:
+    """The proofs of these conclusions, by every signature in play or not, as JSON data."""
+    return {"schema": SCHEMA, "proofs": [_proofs_of(report.diagnosis, name) for name in names]}
+
+
+def _proofs_of(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
+    judged = [one for one in (*diagnosis.conclusions, *diagnosis.ruled_out) if one.id == name]
+    results = [result for one in judged for result in one.results]
+    results += [one for one in diagnosis.silent if one.signature.concludes == name]
+    return {
+        "id": name,
+        "status": judged[0].status.value if judged else NOT_IN_PLAY,
+        "signatures": [
             {
-                "id": name,
-                "status": judged[0].status.value if judged else "not in play",
-                "signatures": [
-                    {
-                        "rule": one.signature.id,
-                        "rule_version": one.signature.version,
-                        "entity": one.entity.path,
-                        "status": one.status.value if one.status else "not in play",
-                        "because": one.because,
-                        "proof": proof(one),
-                    }
-                    for one in results
-                ],
+                "rule": one.signature.id,
+                "rule_version": one.signature.version,
+                "entity": one.entity.path,
+                "status": one.status.value if one.status else NOT_IN_PLAY,
+                "because": one.because,
+                "proof": proof(one),
             }
-        )
-    return json.dumps({"schema": SCHEMA, "proofs": found}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+            for one in results
+        ],
+    }
 
 
 def conclusion(one: Conclusion, report: Report) -> dict[str, Any]:

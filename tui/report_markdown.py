@@ -8,7 +8,7 @@ from gpuwhy.engine.model import Conclusion, FixOffer, Status
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
 from gpuwhy.tui.report import Report, place
-from gpuwhy.tui.wording import LABELS, where
+from gpuwhy.tui.wording import status_label, visible, where
 
 
 def render(report: Report) -> str:
@@ -53,14 +53,14 @@ def render(report: Report) -> str:
 
 def escaped(text: str) -> str:
     """Text that Markdown and HTML show as it is, on one line."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
+    text = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
     for sign in "\\`*_[]|#":
         text = text.replace(sign, "\\" + sign)
     return text
 
 
 def _conclusion(one: Conclusion, report: Report) -> list[str]:
-    lines = [f"## {LABELS[one.status]}: `{one.id}`", "", escaped(say(one.spec.says, report.language)), ""]
+    lines = [f"## {status_label(one)}: `{one.id}`", "", escaped(say(one.spec.says, report.language)), ""]
     if one.because:
         lines += [escaped(one.because) + ".", ""]
     if one.contradicted:
@@ -81,7 +81,7 @@ def _fix(offer: FixOffer, report: Report) -> list[str]:
         return [f"- Not: {title}: {escaped(offer.because)}", ""]
     lines = [f"### {title}", ""]
     if offer.check_first:
-        lines += [f"Check first: {escaped(offer.check_first)}", ""]
+        lines += [f"Not if: {escaped(offer.check_first)}", ""]
     for says, command in offer.steps:
         lines += [f"- {escaped(says)}", *_fenced(command)]
     restart = ["- Restart needed"] if offer.fix.restart else []

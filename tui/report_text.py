@@ -9,7 +9,7 @@ from gpuwhy.kb.facts import Contradiction
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
 from gpuwhy.tui.report import MAX_RANGES, Report, place
-from gpuwhy.tui.wording import LABELS, command_lines, where, wrapped
+from gpuwhy.tui.wording import LABELS, command_lines, status_label, visible, where, wrapped
 
 WIDTH = 80
 COLUMN = 12
@@ -49,7 +49,7 @@ class _Writer:
         self.not_read()
         return self.out
 
-    def label(self, text: str, status: Status | None = None) -> str:
+    def first_column(self, text: str, status: Status | None = None) -> str:
         padded = text.ljust(COLUMN)
         if self.colour and status is not None:
             return f"\x1b[{_COLOURS[status]}m{text}\x1b[0m{padded[len(text) :]}"
@@ -57,45 +57,74 @@ class _Writer:
 
     def block(self, label: str, text: str, status: Status | None = None) -> None:
         """A label in the first column and text wrapped beside it."""
-        lines = wrapped(text, "", "", self.width - COLUMN)
-        self.out.append((self.label(label, status) + lines[0]).rstrip())
+        lines = wrapped(visible(text), "", "", self.width - COLUMN)
+        self.out.append((self.first_column(label, status) + lines[0]).rstrip())
         self.out.extend(" " * COLUMN + line for line in lines[1:])
 
     def conclusion(self, one: Conclusion, full: bool) -> None:
-        self.block(LABELS[one.status], f"{one.id}  {say(one.spec.says, self.report.language)}", one.status)
+        self.block(status_label(one), f"{one.id}  {say(one.spec.says, self.report.language)}", one.status)
         if one.because and one.because != say(one.spec.says, self.report.language):
             self.block("", _sentence(one.because))
         if one.contradicted:
             self.block("  but", _sentence(one.contradicted))
         if one.explains:
             self.block("  explains", ", ".join(one.explains))
+        self.collect(one)
+        self.fixes(one, full)
+        if one.lead is not None:
+            self.block("  proof", f"--why {one.id}")
+
+    def collect(self, one: Conclusion) -> None:
+        """What to collect, where the conclusion is that the artefacts do not decide."""
+        told = say(one.spec.collect, self.report.language)
         if one.lead is None:
-            self.block("  collect", say(one.spec.collect, self.report.language) or self.formats())
-        elif one.spec.collect and one.spec.kind == "evidence":
-            self.block("  collect", say(one.spec.collect, self.report.language))
+            self.block("  collect", told or self.formats())
+        elif told and one.spec.kind == "evidence":
+            self.block("  collect", told)
+
+    def fixes(self, one: Conclusion, full: bool) -> None:
         offered = [offer for offer in one.fixes if offer.offered]
-        for offer in offered[: MAX_FIXES if full else 1]:
+        for offer in offered[:1]:
             self.fix(offer)
-        for offer in one.fixes:
-            if not offer.offered and full:
+        for offer in offered[1 : MAX_FIXES if full else 1]:
+            self.alternative(offer)
+        for offer in one.fixes if full else ():
+            if not offer.offered:
                 self.block("  not", f"{say(offer.fix.title, self.report.language)}: {offer.because}")
 
     def fix(self, offer: FixOffer) -> None:
-        label = "  do"
-        for says, command in offer.steps:
-            self.block(label, says)
-            self.out.extend(command_lines(command, " " * COLUMN + "  ", self.width) if command else [])
-            label = ""
-        notes = [f"effect: {offer.effect}", f"risk: {offer.risk}", f"undo: {offer.undo}"]
-        if offer.fix.restart:
-            notes.append("restart needed")
+        """The first choice: each note on a line of its own."""
+        self.steps("  do", offer)
         if offer.check_first:
-            notes.insert(0, f"check first: {offer.check_first}")
-        self.block("", "; ".join(notes))
+            self.block("  not if", offer.check_first)
+        self.block("  effect", offer.effect)
+        self.block("  risk", offer.risk + ("; restart needed" if offer.fix.restart else ""))
+        self.block("  undo", offer.undo)
         if offer.verify:
             self.block("  verify", offer.verify)
-            if offer.verify_command:
-                self.out.extend(command_lines(offer.verify_command, " " * COLUMN + "  ", self.width))
+            self.command(offer.verify_command)
+
+    def alternative(self, offer: FixOffer) -> None:
+        """A further choice: the steps, and everything else in one sentence."""
+        self.steps("  or", offer)
+        notes = [f"effect: {offer.effect}", f"risk: {offer.risk}", f"undo: {offer.undo}"]
+        if offer.check_first:
+            notes.insert(0, f"not if: {offer.check_first}")
+        if offer.fix.restart:
+            notes.append("restart needed")
+        if offer.verify:
+            notes.append(f"verify: {offer.verify}")
+        self.block("", "; ".join(note.rstrip(".") for note in notes))
+        self.command(offer.verify_command)
+
+    def steps(self, label: str, offer: FixOffer) -> None:
+        for says, command in offer.steps:
+            self.block(label, says)
+            self.command(command)
+            label = ""
+
+    def command(self, command: str) -> None:
+        self.out.extend(command_lines(visible(command), " " * COLUMN + "  ", self.width))
 
     def gain(self) -> None:
         gain = self.report.diagnosis.gain
@@ -103,7 +132,8 @@ class _Writer:
         if gain is None or not causes or gain.at_most < 1.05:
             return
         first = say(gain.first.says, self.report.language)
-        text = f"{first} takes {show(gain.first_share, 'share')} of the time; without it at most {gain.at_most:.1f}x faster"
+        share = show(gain.first_share, "share")
+        text = f"{first} takes {share} of the time; without it at most {gain.at_most:.1f}x faster"
         if gain.then is not None and gain.then_share is not None:
             text += f"; then {say(gain.then.says, self.report.language)} would take {show(gain.then_share, 'share')}"
         self.block("GAIN", text + ".")
@@ -138,10 +168,18 @@ class _Writer:
         self.block("ASK NEXT", f"{one.ask}  (sets apart: {', '.join(one.separates)})")
         if one.how:
             self.block("  how", one.how)
-        if one.command:
-            self.out.extend(command_lines(one.command, " " * COLUMN, self.width))
-        values = ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value, _ in one.answers)
-        self.block("  answer", f"--answer {one.fact}=" + (f"{{{values}}}" if values else "VALUE"))
+        self.command(one.command)
+        self.block("  answer", self.answer(one))
+
+    def answer(self, one: Question) -> str:
+        """How to give the answer on the command line: `--answer loader.pinned=true  (or false)`."""
+        spec = self.report.kb.facts[one.fact]
+        alike = {fact.entity for fact in self.report.diagnosis.facts if fact.entity.kind == one.entity.kind}
+        owner = f"{one.entity.kind}:{one.entity.name}/" if len(alike) > 1 else ""
+        if spec.type == "boolean":
+            return f"--answer {owner}{one.fact}=true  (or false)"
+        values = ", ".join([show(value) for value, _ in one.answers] or spec.choices)
+        return f"--answer {owner}{one.fact}=VALUE" + (f"  ({values})" if values else "")
 
     def not_read(self) -> None:
         found = self.report.gathered.not_understood

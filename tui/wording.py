@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
+import unicodedata
+from collections.abc import Iterator
 
-from gpuwhy.engine.model import Status, Truth, Verdict
+from gpuwhy.engine.model import Conclusion, Status, Truth, Verdict
 from gpuwhy.kb.conditions import Comparison, Operator
 from gpuwhy.kb.facts import Fact, Value
 from gpuwhy.kb.units import show
@@ -15,6 +17,8 @@ LABELS = {
     Status.POSSIBLE: "POSSIBLE",
     Status.RULED_OUT: "RULED OUT",
 }
+
+CANNOT_TELL = "CANNOT TELL"
 
 SIGNS = {
     Operator.EQ: "=",
@@ -29,6 +33,11 @@ SIGNS = {
 
 MARKS = {Truth.TRUE: "✔", Truth.FALSE: "✘", Truth.UNKNOWN: "?"}
 ASCII_MARKS = {Truth.TRUE: "yes", Truth.FALSE: "no ", Truth.UNKNOWN: "?  "}
+
+
+def status_label(one: Conclusion) -> str:
+    """The status of a conclusion as a report prints it; that nothing decides is no finding of a rule."""
+    return CANNOT_TELL if one.lead is None else LABELS[one.status]
 
 
 def bound(value: Value | tuple[Value, ...] | None, unit: str | None) -> str:
@@ -71,21 +80,101 @@ def where(fact: Fact) -> str:
     return fact.origin.where()
 
 
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""Characters that steer a terminal, hide, or turn the reading direction; tabs and line ends are not among them."""
+
+_WORD = re.compile(r"(\s*)(\S+)")
+_PLAIN_SIGNS = str.maketrans(
+    {"…": "...", "“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "µ": "u", "°": "", "≤": "<=", "≥": ">=", "×": "x"}
+)
+
+
+"""Characters that steer a terminal, hide, or turn the reading direction; tabs and line ends are not among them."""
+
+
+def visible(text: str) -> str:
+    """Text without characters that steer a terminal or turn the reading direction; line ends stay.
+
+    Artefacts are cleaned when they are read; names of files and arguments come as they are.
+    """
+    return CONTROLS.sub("\ufffd", text)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Text that an encoding can show; signs it lacks become plain ones, other characters question marks."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN_SIGNS).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(sign) for sign in text)
+
+
+def _columns(sign: str) -> int:
+    if unicodedata.combining(sign):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
 def wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
-    """Text wrapped to a width with a first and a following indent; long words are broken."""
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest) or [first.rstrip()]
+    """Text wrapped to a width with a first and a following indent; words longer than a line are broken."""
+    lines: list[str] = []
+    current, empty = first, True
+    for gap, word in _words(text, width - max(len(first), len(rest))):
+        if not empty and columns(current) + len(gap) + columns(word) > width:
+            lines.append(current)
+            current, empty = rest, True
+        current += word if empty else gap + word
+        empty = False
+    return [*lines, current] if not empty else [first.rstrip()]
+
+
+def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
+    """Words, each with the one or two spaces before it; those longer than the room cut into pieces that fit."""
+    for match in _WORD.finditer(text):
+        gap, word = "  " if match.group(1) == "  " else " ", match.group(2)
+        while columns(word) > room:
+            end = next(index for index in range(1, len(word) + 1) if columns(word[: index + 1]) > room)
+            yield gap, word[:end]
+            gap, word = "", word[end:]
+        yield gap, word
 
 
 def command_lines(command: str, indent: str, width: int) -> list[str]:
-    """A command on lines of its own, broken at spaces with a backslash where it would not fit."""
+    """A command on lines of its own; one that does not fit continues after a backslash, never inside quotes."""
     lines: list[str] = []
     for line in command.splitlines():
-        words, current = line.split(" "), indent
-        for word in words:
-            if len(current) + len(word) + 3 > width and current.strip():
+        parts = _outside_quotes(line)
+        current = indent + parts[0]
+        for part in parts[1:]:
+            if len(current) + 1 + len(part) + 2 > width:
                 lines.append(current + " \\")
-                current = indent + "  " + word
+                current = f"{indent}  {part}"
             else:
-                current = current + word if not current.strip() else f"{current} {word}"
+                current += " " + part
         lines.append(current)
     return lines
+
+
+def _outside_quotes(line: str) -> list[str]:
+    """A line cut at the spaces that separate words; indents, quoted texts and comments stay whole."""
+    parts, start, quote = [], 0, ""
+    begin = len(line) - len(line.lstrip())
+    for index in range(begin, len(line)):
+        sign = line[index]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign == "#" and index and line[index - 1] == " ":
+            break
+        elif sign == " ":
+            parts.append(line[start:index])
+            start = index + 1
+    return [*parts, line[start:]]

@@ -1,0 +1,43 @@
+"""What the arguments of a command name: files, the files of folders, and standard input."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gpuwhy.probes.artefacts.read import LARGE_BYTES, find_inputs
+
+CHUNK_BYTES = 1 << 20
+STANDARD_INPUT = "standard input"
+
+
+def named(paths: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
+    """Artefacts with the names that reports show, each name once; `-` is standard input.
+
+    Raises `UnusableInput` for a path that does not exist.
+    """
+    seen: set[str] = set()
+    for argument in paths:
+        if argument == "-":
+            yield from _standard_input()
+            continue
+        for name, path in find_inputs([argument]):
+            unique = str(path) if name in seen else name
+            seen.add(unique)
+            yield unique, path
+
+
+def _standard_input() -> Iterator[tuple[str, Path | bytes]]:
+    """What is pasted or piped. Where it is large it waits in a temporary file, and is read as a large file is."""
+    content = sys.stdin.buffer.read(LARGE_BYTES + 1)
+    if len(content) <= LARGE_BYTES:
+        yield STANDARD_INPUT, content
+        return
+    with tempfile.NamedTemporaryFile(prefix="gpuwhy-") as file:
+        while content:
+            file.write(content)
+            content = sys.stdin.buffer.read(CHUNK_BYTES)
+        file.flush()
+        yield STANDARD_INPUT, Path(file.name)
