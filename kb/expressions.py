@@ -121,6 +121,8 @@ class _Parser:
     def atom(self) -> Expression:
         kind, text, column = self.take()
         if kind == "number":
+            if not math.isfinite(float(text)):
+                raise ExpressionError(f"`{text}` is too large for a number", column)
             return Number(float(text))
         if text == "-":
             return Call("neg", (self.atom(),))

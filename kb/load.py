@@ -11,6 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -179,4 +180,5 @@ def _to_cache(path: Path, sources: list[Source]) -> None:
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

@@ -7,7 +7,7 @@ It refuses what YAML lets slip: duplicate keys, YAML 1.1 booleans (`yes`, `off`)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ MAX_DEPTH = 40
 PathKey = tuple[str | int, ...]
 
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?\Z")
 _OLD_NUMBER = re.compile(r"[-+]?(?:0[0-9_]+|0[xob][0-9a-fA-F_]+|[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?)\Z")
@@ -62,7 +61,9 @@ def loads(raw: bytes, name: str) -> Document:
     if len(raw) > MAX_BYTES:
         raise KnowledgeError([Problem(Location(name), f"larger than {MAX_BYTES} bytes", "split the file")])
     try:
-        node = yaml.compose(raw.decode("utf-8"), Loader=_Loader)
+        text = raw.decode("utf-8")
+        node = yaml.compose(text, Loader=_Loader)
+        tagged = _tags(text, name) if "!" in text else []
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise KnowledgeError([Problem(Location(name, line), "not UTF-8", "save the file as UTF-8")]) from error
@@ -70,9 +71,21 @@ def loads(raw: bytes, name: str) -> Document:
         raise KnowledgeError([_syntax_problem(error, name)]) from error
     reader = _Reader(name)
     data = reader.read(node, ()) if node is not None else None
-    if reader.problems:
-        raise KnowledgeError(reader.problems)
+    if tagged or reader.problems:
+        raise KnowledgeError([*tagged, *reader.problems])
     return Document(name, data, reader.marks)
+
+
+def _tags(text: str, name: str) -> list[Problem]:
+    """Explicit tags; composed nodes no longer tell `!!str 5` from `5`."""
+    found = []
+    events: Iterable[Any] = yaml.parse(text, Loader=_Loader)
+    for event in events:
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            where = Location(name, event.start_mark.line + 1, event.start_mark.column + 1)
+            found.append(Problem(where, f"tags are not allowed ({tag})", "remove the tag"))
+    return found
 
 
 def _syntax_problem(error: yaml.YAMLError, name: str) -> Problem:
@@ -97,8 +110,6 @@ class _Reader:
         if id(node) in self._seen:
             return self._refuse(node, "aliases are not allowed", "write the value out again")
         self._seen.add(id(node))
-        if node.tag not in _PLAIN_TAGS:
-            return self._refuse(node, f"tags are not allowed ({node.tag})", "remove the tag")
         if len(path) > MAX_DEPTH:
             return self._refuse(node, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
         if isinstance(node, yaml.ScalarNode):
