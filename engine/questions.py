@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.model import Conclusion, Question, SignatureResult, Status
-from gpuwhy.engine.signatures import evaluate, needs
+from gpuwhy.engine.signatures import evaluate, needs, sources
 from gpuwhy.engine.view import World
-from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import Comparison, Condition, comparisons
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
 from gpuwhy.kb.model import EFFORTS, FactSpec, KnowledgeBase, Signature
@@ -29,6 +28,8 @@ def questions(
 ) -> tuple[Question, ...]:
     """Questions worth asking, best first. `base` holds the given facts, without derived ones."""
     open_ones = [one for one in found if one.status in (Status.LIKELY, Status.POSSIBLE)]
+    if not open_ones:
+        return ()
     base = _relevant(kb, base)
     wanted = _wanted(kb, open_ones)
     asked = [_worth(kb, base, fact, entity, open_ones, language) for fact, entity in wanted[:MAX_TRIED]]
@@ -43,10 +44,7 @@ def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
 
 def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion]) -> list[tuple[FactSpec, Entity]]:
     """Facts that can be learnt and that an open conclusion needs, directly or for a derivation; the best first."""
-    givers: dict[str, list[str]] = {}
-    for derivation in kb.derivations:
-        read = [ref.fact for ref in (*refs_of(derivation.formula), *refs_of(derivation.when))]
-        givers.setdefault(derivation.gives, []).extend(read)
+    givers = sources(kb)
     wanted: dict[str, tuple[FactSpec, Entity]] = {}
     for one in open_ones:
         for result in one.results:
@@ -127,7 +125,7 @@ def needs_of(kb: KnowledgeBase, signature_id: str) -> frozenset[str]:
     """All facts a signature can depend on; computed once per knowledge base."""
     known = _NEEDS.setdefault(kb.digest, {})
     if signature_id not in known:
-        known.update({one.id: needs(kb, one) for one in kb.signatures})
+        known.update(needs(kb))
     return known[signature_id]
 
 

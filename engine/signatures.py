@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from gpuwhy.engine.model import SignatureResult, Status, Truth
 from gpuwhy.engine.proof import judge
 from gpuwhy.engine.view import World
+from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import Entity
 from gpuwhy.kb.model import KnowledgeBase, Signature, Text
@@ -82,24 +84,31 @@ def reader(world: World, entity: Entity) -> Callable[[str, str | None], str | No
     return shown
 
 
-def needs(kb: KnowledgeBase, signature: Signature) -> frozenset[str]:
-    """All facts a signature can depend on, through derivations, whatever is known."""
-    from gpuwhy.kb.build import refs_of
-
-    givers: dict[str, list[str]] = {}
+def sources(kb: KnowledgeBase) -> dict[str, list[str]]:
+    """For every fact that can be derived, the facts that its derivations read."""
+    found: dict[str, list[str]] = {}
     for derivation in kb.derivations:
         read = [ref.fact for ref in (*refs_of(derivation.formula), *refs_of(derivation.when))]
-        givers.setdefault(derivation.gives, []).extend(read)
-    trees = [signature.given, signature.requires, signature.confirms]
-    trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
-    todo = [ref.fact for tree in trees for ref in refs_of(tree)]
-    seen: set[str] = set()
-    while todo:
-        fact = todo.pop()
-        if fact not in seen:
-            seen.add(fact)
-            todo.extend(givers.get(fact, ()))
-    return frozenset(seen)
+        found.setdefault(derivation.gives, []).extend(read)
+    return found
+
+
+def needs(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
+    """All facts that each signature can depend on, through derivations, whatever is known; by signature id."""
+    read = sources(kb)
+
+    @cache
+    def behind(fact: str) -> frozenset[str]:
+        direct = [one for one in read.get(fact, ()) if one != fact]
+        return frozenset(direct).union(*(behind(one) for one in direct))
+
+    found = {}
+    for signature in kb.signatures:
+        trees = [signature.given, signature.requires, signature.confirms]
+        trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
+        direct = {ref.fact for tree in trees for ref in refs_of(tree)}
+        found[signature.id] = frozenset(direct.union(*(behind(one) for one in direct)))
+    return found
 
 
 def sentence(text: Text, world: World, entity: Entity, language: str = "en") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -44,21 +44,49 @@ class Source:
     at: Locate
 
 
+class Words(Mapping[str, _T]):
+    """Words of a vocabulary by id, each made when it is first looked up: a diagnosis touches a small part of them."""
+
+    def __init__(self, make: Callable[[dict[str, Any]], _T]) -> None:
+        self._make = make
+        self._plain: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, _T] = {}
+
+    def put(self, plain: dict[str, Any]) -> None:
+        """Note the data of a word."""
+        self._plain[plain["id"]] = plain
+
+    def __getitem__(self, word: str) -> _T:
+        made = self._made.get(word)
+        if made is None:
+            made = self._made[word] = self._make(self._plain[word])
+        return made
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._plain
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+
 class Builder:
     """Builds the knowledge base from sources; `problems` holds everything that does not fit together."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self.sources = list(sources)
         self.problems: list[Problem] = []
-        self.facts: dict[str, FactSpec] = {}
-        self.conclusions: dict[str, ConclusionSpec] = {}
-        self.references: dict[str, Reference] = {}
+        self.facts = Words(_fact)
+        self.conclusions = Words(_conclusion)
+        self.references = Words(_reference)
 
     def build(self, version: str, digest: str) -> KnowledgeBase:
         """The knowledge base. Look at `problems` before using it."""
-        self._words("facts", "facts", self.facts, _fact)
-        self._words("conclusions", "conclusions", self.conclusions, _conclusion)
-        self._words("references", "references", self.references, lambda plain: Reference(**plain))
+        self._words("facts", self.facts)
+        self._words("conclusions", self.conclusions)
+        self._words("references", self.references)
         return KnowledgeBase(
             version=version,
             digest=digest,
@@ -74,14 +102,13 @@ class Builder:
     def _of(self, kind: str) -> list[Source]:
         return [source for source in self.sources if source.kind == kind]
 
-    def _words(self, kind: str, key: str, into: dict[str, _T], make: Callable[[dict[str, Any]], _T]) -> None:
+    def _words(self, kind: str, into: Words[_T]) -> None:
         for source in self._of(kind):
-            for index, plain in enumerate(source.data[key]):
+            for index, plain in enumerate(source.data[kind]):
                 if plain["id"] in into:
-                    self._problem(
-                        source.at(key, index, "id"), f"`{plain['id']}` is defined twice", "remove one of them"
-                    )
-                into[plain["id"]] = make(plain)
+                    where = source.at(kind, index, "id")
+                    self._problem(where, f"`{plain['id']}` is defined twice", "remove one of them")
+                into.put(plain)
 
     def _problem(self, where: Location, message: str, hint: str = "") -> None:
         self.problems.append(Problem(where, message, hint))
@@ -108,20 +135,15 @@ class Builder:
             plain = plain.get(step) if isinstance(plain, dict) else plain[step]
             if plain is None:
                 return None
-        return conditions.from_plain(self._in_units(plain))
+        return conditions.from_plain(plain, self._quantity)
 
-    def _in_units(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """The same condition with every quantity (`2 GiB`, `20 %`) as a number in the unit of its fact."""
-        for key in ("all", "any"):
-            if key in plain:
-                return {key: [self._in_units(part) for part in plain[key]]}
-        if "not" in plain:
-            return {"not": self._in_units(plain["not"])}
-        value, spec = plain.get("value"), self.facts.get(plain["fact"])
+    def _quantity(self, fact: str, value: Any) -> Any:
+        """A quantity as written (`2 GiB`, `20 %`) as a number in the unit of its fact; anything else unchanged."""
+        spec = self.facts.get(fact)
         if isinstance(value, str) and spec is not None and spec.is_number:
             number = parse_quantity(value, spec.unit)
-            return plain | {"value": value if number is None else number}
-        return plain
+            return value if number is None else number
+        return value
 
     def _scope(self, source: Source, gives: str | None, *found: Condition | Expression | None) -> str:
         given = source.data.get("scope")
@@ -129,7 +151,7 @@ class Builder:
             return str(given)
         refs = [ref for one in found if one is not None for ref in refs_of(one)]
         kinds = [self.facts[ref.fact].entity for ref in refs if ref.over is None and ref.fact in self.facts]
-        if gives in self.facts and not kinds:
+        if gives is not None and gives in self.facts and not kinds:
             kinds = [self.facts[gives].entity]
         return infer_scope(kinds)
 
@@ -259,6 +281,10 @@ def _fact(plain: dict[str, Any]) -> FactSpec:
         "obtain": tuple(Obtain(**one) for one in plain.get("obtain", ())),
     }
     return FactSpec(**(plain | lists))
+
+
+def _reference(plain: dict[str, Any]) -> Reference:
+    return Reference(**plain)
 
 
 def _conclusion(plain: dict[str, Any]) -> ConclusionSpec:

@@ -6,9 +6,10 @@ three-valued proof, and as column expressions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from gpuwhy.kb.facts import Value
@@ -134,26 +135,40 @@ def to_plain(condition: Condition) -> dict[str, Any]:
     return plain
 
 
-def from_plain(plain: dict[str, Any]) -> Condition:
-    """A condition from checked data (schema-valid YAML, or `to_plain`)."""
+def _as_written(_fact: str, value: Any) -> Any:
+    return value
+
+
+def from_plain(plain: dict[str, Any], quantity: Callable[[str, Any], Any] = _as_written) -> Condition:
+    """A condition from checked data (schema-valid YAML, or `to_plain`).
+
+    `quantity` turns a value as written (`2 GiB`) into the unit of its fact, given by id.
+    """
+    if "fact" in plain:
+        return _comparison(plain, quantity)
     if "all" in plain:
-        return All(tuple(from_plain(part) for part in plain["all"]))
+        return All(tuple([from_plain(part, quantity) for part in plain["all"]]))
     if "any" in plain:
-        return Any_(tuple(from_plain(part) for part in plain["any"]))
-    if "not" in plain:
-        return Not(from_plain(plain["not"]))
-    value = plain.get("value")
-    than = plain.get("than")
+        return Any_(tuple([from_plain(part, quantity) for part in plain["any"]]))
+    return Not(from_plain(plain["not"], quantity))
+
+
+def _comparison(plain: dict[str, Any], quantity: Callable[[str, Any], Any]) -> Comparison:
+    value, than = plain.get("value"), plain.get("than")
+    if isinstance(value, list):
+        value = tuple([quantity(plain["fact"], one) for one in value])
+    elif isinstance(value, str):
+        value = quantity(plain["fact"], value)
     return Comparison(
-        _ref(plain),
+        _ref(plain["fact"], plain.get("over")),
         Operator(plain["op"]),
-        tuple(value) if isinstance(value, list) else value,
-        _ref(than) if than else None,
+        value,
+        _ref(than["fact"], than.get("over")) if than else None,
         float(plain.get("times", 1.0)),
         plain.get("source"),
     )
 
 
-def _ref(plain: dict[str, Any]) -> FactRef:
-    over = plain.get("over")
-    return FactRef(plain["fact"], Over(over) if over else None)
+@cache
+def _ref(fact: str, over: str | None) -> FactRef:
+    return FactRef(fact, Over(over) if over else None)

@@ -6,22 +6,23 @@ write it, and its own checksum holds; otherwise the files are read and checked a
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import json
 import os
-import stat
-from collections.abc import Iterable
-from contextlib import suppress
-from importlib import resources
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuwhy.kb import strict_yaml
+from gpuwhy import __version__
+from gpuwhy.kb import cache
 from gpuwhy.kb.build import Builder, Source
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
-from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
 
 CACHE_FORMAT = 1
+SETTLED_NANOSECONDS = 2_000_000_000
+MAX_FILE_BYTES = 1 << 20
 
 _FOLDERS = ("facts", "conclusions", "references", "derivations", "signatures", "fixes")
 _SCHEMA_OF = {"derivations": "derivation", "signatures": "signature", "fixes": "fix"}
@@ -29,24 +30,56 @@ _SCHEMA_OF = {"derivations": "derivation", "signatures": "signature", "fixes": "
 
 def rules_folder() -> Path:
     """The folder of the rules that come with the product."""
-    return Path(str(resources.files("gpuwhy.rules")))
+    import gpuwhy.rules
+
+    return Path(gpuwhy.rules.__file__).parent
 
 
-def load(folder: Path | None = None, cache: Path | None = None) -> KnowledgeBase:
-    """The knowledge of a folder (the shipped rules by default). `cache` is the folder of cached data.
+def load(folder: Path | None = None, cache_folder: Path | None = None) -> KnowledgeBase:
+    """The knowledge of a folder (the shipped rules by default). `cache_folder` is where checked data is kept.
 
     Raises `KnowledgeError` with every problem of every file.
     """
-    where = folder or rules_folder()
+    where, cached_in = folder or rules_folder(), cache_folder or cache.default_folder()
+    known = _remembered_digest(where, cached_in)
+    kb = _from_cache(cached_in, known) if known else None
+    if kb is not None:
+        return kb
+    listing = _listing(where)
     contents = _contents(where)
     digest = _digest(contents)
-    cached = (cache or default_cache()) / f"rules-{digest[:32]}.json"
-    sources = _from_cache(cached)
-    if sources is None:
+    kb = _from_cache(cached_in, digest)
+    if kb is None:
         kb, sources = _compile(where, contents, digest)
-        _to_cache(cached, sources)
-        return kb
-    return Builder(sources).build(_version(sources), digest)
+        ruled: list[Derivation | Signature | Fix] = [*kb.derivations, *kb.signatures, *kb.fixes]
+        scopes = {rule.file: rule.scope for rule in ruled}
+        cache.write(_rules_file(cached_in, digest), [_entry(source, scopes) for source in sources])
+    _remember(where, cached_in, digest, listing)
+    return kb
+
+
+def _rules_file(cache_folder: Path, digest: str) -> Path:
+    return cache_folder / f"rules-{digest[:32]}.json"
+
+
+def _entry(source: Source, scopes: Mapping[str, str]) -> list[Any]:
+    """What the cache keeps of a file: its data, with the scope that was inferred for a rule."""
+    known = {"scope": scopes[source.file]} if source.file in scopes else {}
+    return [source.kind, source.file, source.data | known]
+
+
+def _from_cache(cache_folder: Path, digest: str) -> KnowledgeBase | None:
+    entries = cache.read(_rules_file(cache_folder, digest))
+    if entries is None:
+        return None
+    sources = [Source(kind, file, data, _Nowhere(file)) for kind, file, data in entries]
+    collecting = gc.isenabled()
+    gc.disable()  # a hundred thousand young objects that all stay: looking for garbage among them only costs time
+    try:
+        return Builder(sources).build(_version(sources), digest)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def check_all(folder: Path) -> list[Problem]:
@@ -59,19 +92,14 @@ def check_all(folder: Path) -> list[Problem]:
     return []
 
 
-def default_cache() -> Path:
-    """`$XDG_CACHE_HOME/gpuwhy`, or `~/.cache/gpuwhy`."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "gpuwhy"
-
-
 def rule_files(folder: Path) -> dict[str, str]:
     """All knowledge files of a folder, by path relative to it, with their kind; rule tests are not among them."""
     found: dict[str, str] = {}
     for base, folders, names in os.walk(folder):
         folders.sort()
+        below = base[len(str(folder)) :].strip(os.sep).replace(os.sep, "/")
         for name in sorted(names):
-            relative = os.path.relpath(os.path.join(base, name), folder).replace(os.sep, "/")
+            relative = f"{below}/{name}" if below else name
             kind = _kind(relative)
             if kind:
                 found[relative] = kind
@@ -94,13 +122,11 @@ def _contents(folder: Path) -> dict[str, bytes]:
     found = {}
     for relative in rule_files(folder):
         with open(os.path.join(folder, relative), "rb") as file:
-            found[relative] = file.read(strict_yaml.MAX_BYTES + 1)
+            found[relative] = file.read(MAX_FILE_BYTES + 1)
     return found
 
 
 def _digest(contents: dict[str, bytes]) -> str:
-    from gpuwhy import __version__
-
     digest = hashlib.sha256(f"{CACHE_FORMAT} {__version__}\n".encode())
     for relative, content in contents.items():
         digest.update(f"{relative} {len(content)}\n".encode())
@@ -109,6 +135,7 @@ def _digest(contents: dict[str, bytes]) -> str:
 
 
 def _compile(folder: Path, contents: dict[str, bytes], digest: str) -> tuple[KnowledgeBase, list[Source]]:
+    from gpuwhy.kb import strict_yaml
     from gpuwhy.kb.checks import check
     from gpuwhy.kb.schema import violations
 
@@ -142,21 +169,6 @@ def _version(sources: Iterable[Source]) -> str:
     return next((str(source.data["version"]) for source in sources if source.kind == "pack"), "0.0.0")
 
 
-def _from_cache(path: Path) -> list[Source] | None:
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return None
-            checksum, _, body = file.read().partition(b"\n")
-    except OSError:
-        return None
-    if hashlib.sha256(body).hexdigest().encode() != checksum:
-        return None
-    entries: list[list[Any]] = json.loads(body)
-    return [Source(kind, file, data, _Nowhere(file)) for kind, file, data in entries]
-
-
 class _Nowhere:
     """Places in a file whose positions were not kept."""
 
@@ -167,18 +179,33 @@ class _Nowhere:
         return Location(self.file)
 
 
-def _to_cache(path: Path, sources: list[Source]) -> None:
-    """Best effort: a read-only home or a full disk only costs the next start some time."""
-    body = json.dumps(
-        [[one.kind, one.file, one.data] for one in sources], separators=(",", ":"), ensure_ascii=False
-    ).encode()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        os.replace(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
+def _remembered_digest(folder: Path, cache_folder: Path) -> str | None:
+    """The content digest of a folder whose files have not been touched since it was computed; else None.
+
+    Looking at sizes and times of files is ten times cheaper than reading them.
+    """
+    entry = cache.read(_listing_file(folder, cache_folder))
+    if not isinstance(entry, dict) or entry.get("version") != __version__ or entry.get("format") != CACHE_FORMAT:
+        return None
+    return str(entry["digest"]) if entry.get("files") == _listing(folder) else None
+
+
+def _remember(folder: Path, cache_folder: Path, digest: str, listing: list[list[Any]]) -> None:
+    """Note the digest of a folder, unless a file is so new that a later edit could carry the same time."""
+    newest = max((modified for _, _, modified, _ in listing), default=0)
+    if time.time_ns() - newest > SETTLED_NANOSECONDS and listing == _listing(folder):
+        entry = {"version": __version__, "format": CACHE_FORMAT, "digest": digest, "files": listing}
+        cache.write(_listing_file(folder, cache_folder), entry)
+
+
+def _listing_file(folder: Path, cache_folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:32]
+    return cache_folder / f"folder-{name}.json"
+
+
+def _listing(folder: Path) -> list[list[Any]]:
+    found = []
+    for relative in rule_files(folder):
+        status = os.stat(os.path.join(folder, relative))
+        found.append([relative, status.st_size, status.st_mtime_ns, status.st_ino])
+    return found

@@ -26,9 +26,10 @@ MAX_UNPACKED_BYTES = 1 << 31
 
 
 class UnusableInput(Exception):
-    """Input that cannot be read at all: `name`, what is wrong, and what to do."""
+    """Input that cannot be read at all: its name, what is wrong, and what to do."""
 
     def __init__(self, name: str, message: str, hint: str = "") -> None:
+        self.message = message
         super().__init__(f"{name}: {message}" + (f" ({hint})" if hint else ""))
 
 
@@ -170,7 +171,7 @@ def _scan(text: Text) -> list[Extract]:
     extracts = [extract for one in registry.text_formats(lowered) for extract in one.scan(text)]
     claimed = {number for extract in extracts for number in extract.claimed}
     rest = Text(text.name, tuple(line for line in text.lines if line.number not in claimed))
-    for one in registry.fallback_formats():
+    for one in registry.fallback_formats() if any(line.text.strip() for line in rest.lines) else ():
         extracts.extend(one.scan(rest))
     return extracts
 

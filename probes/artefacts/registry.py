@@ -11,10 +11,14 @@ from gpuwhy.probes.artefacts.contract import FileFormat, TextFormat
 
 @dataclass(frozen=True)
 class Entry:
-    """One parser module: the formats it holds, and the lower-case literals without which none of them is present."""
+    """One parser module: the formats it holds, and what must be there for one of them to be present.
+
+    `hints` are lower-case literals of a text, `marks` are bytes in the beginning of a file; one of them is enough.
+    """
 
     module: str
     hints: tuple[str, ...] = ()
+    marks: tuple[bytes, ...] = ()
 
     def formats(self) -> tuple[TextFormat | FileFormat, ...]:
         """The module's formats."""
@@ -351,7 +355,10 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "--query-gpu",
             "--query-compute-apps",
             "utilization.",
-            "memory.",
+            "memory.total",
+            "memory.used",
+            "memory.free",
+            "memory.reserved",
             "temperature.",
             "clocks.",
             "clocks_event_reasons",
@@ -497,11 +504,11 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
 )
 
 FILE_ENTRIES: tuple[Entry, ...] = (
-    Entry("kineto"),
-    Entry("memory_snapshot"),
-    Entry("nsys_sqlite"),
-    Entry("smi_xml"),
-    Entry("xprof_pages"),
+    Entry("kineto", marks=(b'"traceEvents"', b'"schemaVersion"', b'"ph"')),
+    Entry("memory_snapshot", marks=(b"total_size", b"device_traces", b"segment_type")),
+    Entry("nsys_sqlite", marks=(b"SQLite format 3",)),
+    Entry("smi_xml", marks=(b"nvidia_smi_log", b"n\0v\0i\0d\0i\0a\0_\0s\0m\0i")),
+    Entry("xprof_pages", marks=(b'"cols"',)),
 )
 
 FALLBACK_ENTRIES: tuple[Entry, ...] = (Entry("labelled"),)
@@ -525,7 +532,8 @@ def fallback_formats() -> Iterator[TextFormat]:
 def file_format(head: bytes, name: str) -> FileFormat | None:
     """The whole-file format of a file with this beginning, if it is one of them."""
     for entry in FILE_ENTRIES:
-        for one in entry.formats():
+        possible = not entry.marks or any(mark in head for mark in entry.marks)
+        for one in entry.formats() if possible else ():
             if isinstance(one, FileFormat) and one.accepts(head, name):
                 return one
     return None

@@ -19,7 +19,7 @@ def told(folder: Path, **spoilt: tuple[str, str]) -> list[str]:
 
 def test_the_pack_as_written_holds(tmp_path: Path) -> None:
     assert told(tmp_path) == []
-    kb = load(tmp_path / "pack", cache=tmp_path / "cache")
+    kb = load(tmp_path / "pack", cache_folder=tmp_path / "cache")
     (signature,) = kb.signatures
     assert signature.scope == "failure"  # the most specific of failure, job, and a GPU seen through an aggregate
 

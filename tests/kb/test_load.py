@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from gpuwhy.kb import load as loading
+from gpuwhy.kb.cache import default_folder
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.kb.load import check_all, default_cache, load, rule_files
+from gpuwhy.kb.load import check_all, load, rule_files
 from tests.kb.pack import write
 
 
@@ -197,7 +198,7 @@ def test_a_folder_without_a_pack_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_the_cache_is_where_the_desktop_standard_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gpuwhy"
+    assert default_folder() == tmp_path / "gpuwhy"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
-    assert default_cache() == Path("/home/someone/.cache/gpuwhy")
+    assert default_folder() == Path("/home/someone/.cache/gpuwhy")

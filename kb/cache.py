@@ -1,0 +1,54 @@
+"""Files of this user's cache: plain JSON with a checksum, believed only if nobody else could have written them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+KEPT_FILES = 16
+
+
+def default_folder() -> Path:
+    """`$XDG_CACHE_HOME/gpuwhy`, or `~/.cache/gpuwhy`."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "gpuwhy"
+
+
+def read(path: Path) -> Any | None:
+    """The data of a cache file; None if there is none, it is not surely ours, or its checksum does not hold."""
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                return None
+            checksum, _, body = file.read().partition(b"\n")
+    except OSError:
+        return None
+    return json.loads(body) if hashlib.sha256(body).hexdigest().encode() == checksum else None
+
+
+def write(path: Path, data: Any) -> None:
+    """Best effort: a read-only home or a full disk only costs the next start some time."""
+    body = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        os.replace(temporary, path)
+        _forget_old(path.parent)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _forget_old(folder: Path) -> None:
+    files = sorted(folder.glob("*.json"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+    for old in files[KEPT_FILES:]:
+        old.unlink()
