@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpuwhy.engine.conclusions import conclude
-from gpuwhy.engine.derive import derive
+from gpuwhy.engine.derive import Derived, derive
 from gpuwhy.engine.fixes import offers
 from gpuwhy.engine.gains import expected_gain
 from gpuwhy.engine.model import Conclusion, Diagnosis, Status
@@ -20,7 +20,20 @@ from gpuwhy.kb.model import KnowledgeBase
 def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True) -> Diagnosis:
     """The diagnosis of these facts. `ask` False leaves out the search for the next question."""
     world = World(kb.facts, base)
-    derived = derive(kb.derivations, world)
+    return reason(kb, base, world, derive(kb.derivations, world), language=language, ask=ask)
+
+
+def reason(
+    kb: KnowledgeBase,
+    base: FactBase,
+    world: World,
+    derived: Derived,
+    *,
+    engine: str = "proof",
+    language: str = "en",
+    ask: bool = True,
+) -> Diagnosis:
+    """The diagnosis of a world that already has its derived facts; `engine` says which reading gave them, and why."""
     results = evaluate(kb.signatures, world, language)
     found = conclude(kb, results, language)
     standing = [_with_fixes(kb, one, world, language) for one in found if one.status is not Status.RULED_OUT]
@@ -35,6 +48,7 @@ def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool 
         contradictions=known.contradictions,
         derived=derived,
         silent=tuple(one for one in results if one.status is None),
+        engine=engine,
     )
 
 
