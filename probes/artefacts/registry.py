@@ -28,6 +28,7 @@ class Entry:
 
 
 TEXT_ENTRIES: tuple[Entry, ...] = (
+    # fmt: off
     Entry(
         "allocator_settings",
         (
@@ -43,6 +44,41 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "set_memory_growth",
             "per_process_gpu_memory_fraction",
             "set_per_process_memory_fraction",
+            "cachingallocator",
+        ),
+    ),
+    Entry(
+        "comparisons",
+        (
+            "gpu",
+            "node",
+            "torch",
+            "+cu",
+            "cudnn",
+            "tensorflow",
+            "mxnet",
+            "driver",
+            "graph",
+            "dataloader",
+            "num_threads",
+            "cuda_visible_devices",
+            "ms/iter",
+        ),
+    ),
+    Entry(
+        "framework_messages",
+        (
+            "gpu available",
+            "ultralytics",
+            "yolov",
+            "device",
+            " cpu",
+            "launch_blocking",
+            "offload",
+            "mixed precision",
+            "tensor cores",
+            "grid size",
+            "many workers",
         ),
     ),
     Entry(
@@ -67,6 +103,15 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "cudahostregister",
             "cannot allocate memory",
             "paging file is too small",
+            "winerror 1455",
+            "os error 1455",
+            "out of gpu memory",
+            "gpu memory usage",
+            "allocator usage",
+            "memory pool usage",
+            "cuda error in",
+            "error allocating",
+            "leave no gpu memory",
             "oom when allocating",
             "resource_exhausted",
             "in-use chunks",
@@ -79,6 +124,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "no available memory for the cache blocks",
             "stored in kv cache",
             "kv cache is needed",
+            "available kv cache memory",
             "free memory on device",
             "kv cache space",
             "kv cache pool is full",
@@ -89,44 +135,10 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "not enough space in the context",
         ),
     ),
-    Entry(
-        "gpu_digest",
-        (
-            "kernels",
-            "launches",
-        ),
-    ),
-    Entry(
-        "gpustat",
-        (
-            "mb |",
-            "mb|",
-            " mb",
-        ),
-    ),
-    Entry(
-        "host_cpu",
-        (
-            "load average",
-            "cpu(s)",
-            "command",
-            " cmd",
-            "%iowait",
-            "cpu(s):",
-        ),
-    ),
-    Entry(
-        "host_disk",
-        (
-            "/dev/shm",
-            "filesystem",
-            "mounted on",
-            "% /",
-            "avg-cpu",
-            "device",
-            "sysstat",
-        ),
-    ),
+    Entry("gpu_digest", ("kernels", "launches")),
+    Entry("gpustat", ("mb |", "mb|", " mb")),
+    Entry("host_cpu", ("load average", "cpu(s)", "command", " cmd", "%iowait", "cpu(s):")),
+    Entry("host_disk", ("/dev/shm", "filesystem", "mounted on", "% /", "avg-cpu", "device", "sysstat")),
     Entry(
         "host_kills",
         (
@@ -152,38 +164,9 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "--memory",
         ),
     ),
-    Entry(
-        "host_limits",
-        (
-            "avg10=",
-            "open files",
-            "max locked memory",
-            "max user processes",
-            "real",
-            "elapsed",
-        ),
-    ),
-    Entry(
-        "host_memory",
-        (
-            "buff/cache",
-            "buffers",
-            "memtotal:",
-            "memavailable:",
-            "memfree:",
-            "swpd",
-        ),
-    ),
-    Entry(
-        "host_storage",
-        (
-            "iops=",
-            "bw=",
-            '"fio version"',
-            "copied, ",
-            "timing ",
-        ),
-    ),
+    Entry("host_limits", ("avg10=", "open files", "max locked memory", "max user processes", "real", "elapsed")),
+    Entry("host_memory", ("buff/cache", "buffers", "memtotal:", "memavailable:", "memfree:", "swpd")),
+    Entry("host_storage", ("iops=", "bw=", '"fio version"', "copied, ", "timing ")),
     Entry(
         "loader_errors",
         (
@@ -244,18 +227,11 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "free  at ",
             "exit",
             " tokens",
+            "load weight end",
+            "memusagechange",
         ),
     ),
-    Entry(
-        "memory_log",
-        (
-            "ram",
-            "mem",
-            "vram",
-            "allocated",
-            "reserved",
-        ),
-    ),
+    Entry("memory_log", ("ram", "mem", "vram", "allocated", "reserved")),
     Entry(
         "memory_summary",
         (
@@ -325,14 +301,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("profiler_lightning", ("mean duration",)),
     Entry(
         "python_traceback",
-        (
-            "traceback (most recent call last)",
-            ", line ",
-            "error: ",
-            "exception: ",
-            "keyboardinterrupt",
-            "error\n",
-        ),
+        ("traceback (most recent call last)", ", line ", "error: ", "exception: ", "keyboardinterrupt", "error\n"),
     ),
     Entry(
         "pytorch_oom",
@@ -376,17 +345,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "gpu_uuid",
         ),
     ),
-    Entry(
-        "smi_dmon",
-        (
-            "# gpu",
-            "#gpu",
-            "#time",
-            "#date",
-            "# time",
-            "# date",
-        ),
-    ),
+    Entry("smi_dmon", ("# gpu", "#gpu", "#time", "#date", "# time", "# date")),
     Entry(
         "smi_errors",
         (
@@ -457,13 +416,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "on |",
         ),
     ),
-    Entry(
-        "smi_xml",
-        (
-            "<nvidia_smi_log",
-            "<gpu id=",
-        ),
-    ),
+    Entry("smi_xml", ("<nvidia_smi_log", "<gpu id=")),
     Entry(
         "step_log",
         (
@@ -501,6 +454,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
             "enumerate(dataloader)",
         ),
     ),
+    # fmt: on
 )
 
 FILE_ENTRIES: tuple[Entry, ...] = (
