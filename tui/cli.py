@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,6 +31,8 @@ class _Commands(click.Group):
         except (KeyboardInterrupt, click.Abort):
             raise SystemExit(ExitCode.INTERRUPTED) from None
         except Exception:  # noqa: BLE001 - the boundary of the process: status 1 would say that a cause was found
+            import traceback
+
             traceback.print_exc()
             click.echo("gpuwhy: this is a defect of gpuwhy, not of the input", err=True)
             raise SystemExit(ExitCode.DEFECT) from None
@@ -107,8 +108,8 @@ def formats() -> None:
     """List the artefact formats that are read."""
     from gpuwhy.probes.artefacts.registry import all_formats
 
-    for one in all_formats():
-        click.echo(f"{one.name:28}{one.title}")
+    for name, title in dict.fromkeys((one.name, one.title) for one in all_formats()):
+        click.echo(f"{name:28}{title}")
 
 
 @main.command()
@@ -148,6 +149,8 @@ def _report(
 
 def _said(kb: KnowledgeBase, answers: tuple[str, ...], assumed: tuple[str, ...], base: FactBase) -> list[Fact]:
     """The facts of --answer and --what-if, about the entities that the artefacts told of."""
+    if not answers and not assumed:
+        return []
     from gpuwhy.engine.answers import AnswerError, parse_answer
     from gpuwhy.kb.facts import OriginKind
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -35,6 +34,8 @@ def _standard_input() -> Iterator[tuple[str, Path | bytes]]:
     if len(content) <= LARGE_BYTES:
         yield STANDARD_INPUT, content
         return
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="gpuwhy-") as file:
         while content:
             file.write(content)

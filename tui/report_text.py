@@ -72,14 +72,15 @@ class _Writer:
         self.collect(one)
         self.fixes(one, full)
         if one.lead is not None:
-            self.block("  proof", f"--why {one.id}")
+            more = "; --format md has all about every fix" if sum(offer.offered for offer in one.fixes) > 1 else ""
+            self.block("  proof", f"--why {one.id}{more}")
 
     def collect(self, one: Conclusion) -> None:
         """What to collect, where the conclusion is that the artefacts do not decide."""
         told = say(one.spec.collect, self.report.language)
-        if one.lead is None:
-            self.block("  collect", told or self.formats())
-        elif told and one.spec.kind == "evidence":
+        if one.lead is None and not self.report.gathered.formats:
+            self.block("  read", "no known format was found; `gpuwhy formats` lists what is read")
+        if told and (one.lead is None or one.spec.kind == "evidence"):
             self.block("  collect", told)
 
     def fixes(self, one: Conclusion, full: bool) -> None:
@@ -98,24 +99,17 @@ class _Writer:
         if offer.check_first:
             self.block("  not if", offer.check_first)
         self.block("  effect", offer.effect)
-        self.block("  risk", offer.risk + ("; restart needed" if offer.fix.restart else ""))
+        self.block("  risk", offer.risk.rstrip(".") + ("; restart needed" if offer.fix.restart else ""))
         self.block("  undo", offer.undo)
         if offer.verify:
             self.block("  verify", offer.verify)
             self.command(offer.verify_command)
 
     def alternative(self, offer: FixOffer) -> None:
-        """A further choice: the steps, and everything else in one sentence."""
-        self.steps("  or", offer)
-        notes = [f"effect: {offer.effect}", f"risk: {offer.risk}", f"undo: {offer.undo}"]
-        if offer.check_first:
-            notes.insert(0, f"not if: {offer.check_first}")
-        if offer.fix.restart:
-            notes.append("restart needed")
-        if offer.verify:
-            notes.append(f"verify: {offer.verify}")
-        self.block("", "; ".join(note.rstrip(".") for note in notes))
-        self.command(offer.verify_command)
+        """A further choice: what it is and its commands; the other formats tell everything about it."""
+        self.block("  or", say(offer.fix.title, self.report.language))
+        for _, command in offer.steps:
+            self.command(command)
 
     def steps(self, label: str, offer: FixOffer) -> None:
         for says, command in offer.steps:
@@ -189,15 +183,6 @@ class _Writer:
             label = ""
         if len(found) > MAX_RANGES:
             self.block("", f"and {len(found) - MAX_RANGES} more places")
-
-    def formats(self) -> str:
-        if not self.report.gathered.formats:
-            return "no known format was found; `gpuwhy formats` lists the formats that are read"
-        return (
-            "see the question below"
-            if self.report.diagnosis.questions
-            else "a trace, log or table of the failing phase"
-        )
 
 
 def _sentence(text: str) -> str:

@@ -147,29 +147,41 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
 
 
 def command_lines(command: str, indent: str, width: int) -> list[str]:
-    """A command on lines of its own; one that does not fit continues after a backslash, never inside quotes."""
-    lines: list[str] = []
-    for line in command.splitlines():
-        parts = _outside_quotes(line)
-        current = indent + parts[0]
-        for part in parts[1:]:
-            if len(current) + 1 + len(part) + 2 > width:
-                lines.append(current + " \\")
-                current = f"{indent}  {part}"
-            else:
-                current += " " + part
-        lines.append(current)
+    """A command on lines of its own; one that does not fit continues after a backslash.
+
+    Inside quotes that happens only between statements of a double-quoted script, where more space means nothing. What
+    still does not fit stands further left, and a word longer than a line stays whole: it can be copied as it is.
+    """
+    lines = [broken for line in command.splitlines() for broken in _broken(line, indent, width)]
+    if any(columns(line) > width for line in lines):
+        lines = [broken for line in command.splitlines() for broken in _broken(line, "  ", width)]
     return lines
 
 
-def _outside_quotes(line: str) -> list[str]:
-    """A line cut at the spaces that separate words; indents, quoted texts and comments stay whole."""
+def _broken(line: str, indent: str, width: int) -> list[str]:
+    parts, lines = _parts_of(line), []
+    current = indent + parts[0]
+    for part in parts[1:]:
+        if len(current) + 1 + len(part) + 2 > width:
+            lines.append(current + " \\")
+            current = f"{indent}  {part}"
+        else:
+            current += " " + part
+    return [*lines, current]
+
+
+def _parts_of(line: str) -> list[str]:
+    """A line cut at the spaces that separate words or quoted statements; indents, quoted texts, comments stay whole."""
     parts, start, quote = [], 0, ""
     begin = len(line) - len(line.lstrip())
     for index in range(begin, len(line)):
         sign = line[index]
-        if quote:
-            quote = "" if sign == quote else quote
+        if quote and sign == quote:
+            quote = ""
+        elif quote:
+            if quote == '"' and sign == " " and line[index - 1] == ";":
+                parts.append(line[start:index])
+                start = index + 1
         elif sign in "'\"":
             quote = sign
         elif sign == "#" and index and line[index - 1] == " ":

@@ -55,13 +55,25 @@ class Gathered:
 
 
 def gather(inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec]) -> Gathered:
-    """Facts from artefacts, given as (display name, path or content). Raises `UnusableInput` for what is not there."""
+    """Facts from artefacts, given as (display name, path or content).
+
+    Raises `UnusableInput` if nothing can be opened; of several artefacts those that can are read, the others are named.
+    """
     extracts: list[tuple[str, Extract]] = []
     unread: list[NotUnderstood] = []
+    opened, failures = 0, []
     for name, source in inputs:
-        found, missed = _read_one(name, source)
+        try:
+            found, missed = _read_one(name, source)
+        except UnusableInput as error:
+            failures.append(error)
+            unread.append(NotUnderstood(name, None, None, error.message))
+            continue
+        opened += 1
         extracts.extend((name, extract) for extract in found)
         unread.extend(missed)
+    if failures and not opened:
+        raise failures[0]
     facts, absent, odd = attach(extracts, specs)
     unread.extend(NotUnderstood(name, line, line, message) for name, line, message in odd)
     for name, extract in extracts:

@@ -132,6 +132,19 @@ undo: unset PYTORCH_ALLOC_CONF
 restart: true
 verify: {says: "allocator retries stay 0 over 500 steps", command: "grep -c retries train.log"}
 """,
+    "fixes/oom/lengths.yaml": """
+id: fix.oom.lengths
+version: 1.0.0
+status: stable
+title: Pad to a few lengths
+conclusions: [oom.fragmentation]
+order: 90
+steps: [{says: "Round every length up.", command: "pad_to = -(-length // 64) * 64"}]
+effect: most blocks are used again
+risk: a little more computing
+undo: use the old collate function
+verify: {says: "reserved stays level"}
+""",
 }
 """The pack's own files, by path."""
 

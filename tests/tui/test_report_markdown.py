@@ -21,6 +21,8 @@ def test_conclusion_fix_question_and_facts_are_there(rules: Path) -> None:
         "      export PYTORCH_ALLOC_CONF=expandable_segments:True",
         "- Undo: unset PYTORCH\\_ALLOC\\_CONF",
         "- Restart needed",
+        "### Pad to a few lengths",
+        "- Effect: most blocks are used again",
         "| oom.other-process | this process holds 23.28 GiB of 23.69 GiB |",
         "- Do input shapes vary between steps? (sets apart: `oom.fragmentation`, `oom.leak`)",
         "| line 2 of oom.txt | no known format |",

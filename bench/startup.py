@@ -1,0 +1,48 @@
+"""Start-up: one `gpuwhy diagnose` of an out-of-memory message, against a Python that only imports yaml and click.
+
+Both are whole processes and take turns, so that a busy machine slows both alike. Prints the medians and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+MESSAGE = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB "
+    "of which 411.06 MiB is free. Of the allocated memory 17.94 GiB is allocated by PyTorch, and 4.87 GiB is reserved "
+    "by PyTorch but unallocated.\n"
+)
+TARGET = 3.0
+
+
+def seconds(command: list[str]) -> float:
+    """Wall time of one process."""
+    began = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--runs", type=int, default=21)
+    runs = arguments.parse_args().runs
+    with tempfile.TemporaryDirectory() as folder:
+        artefact = Path(folder) / "oom.txt"
+        artefact.write_text(MESSAGE)
+        ours = [sys.executable, "-m", "gpuwhy", "diagnose", str(artefact)]
+        base = [sys.executable, "-c", "import yaml, click"]
+        pairs = [(seconds(ours), seconds(base)) for _ in range(runs + 1)][1:]  # the first fills caches
+    diagnosis, bare = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print(f"diagnose {diagnosis * 1000:.0f} ms, import yaml and click {bare * 1000:.0f} ms, {runs} runs each")
+    print(f"ratio {diagnosis / bare:.1f} (wanted: at most {TARGET:g})")
+
+
+if __name__ == "__main__":
+    main()
