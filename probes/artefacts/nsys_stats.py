@@ -37,6 +37,7 @@ _SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 
 _SIZES = {"bytes": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2}
 _NUMBER = r"[0-9][0-9,]{0,24}(?:\.[0-9]{0,9})?"
 _VALUES = re.compile(rf"^[\s>|]{{0,40}}({_NUMBER}(?:[\s|]{{1,60}}{_NUMBER}){{2,10}})[\s|]{{1,60}}(\S[^\n]{{0,4000}})$")
+_NAME_COLUMN = re.compile(r"(?i)\b(?:name|function|operation|kernel|api call|range)s?\b")
 _API = re.compile(r"^(?:cuda|cu|hip)[A-Z]")
 
 
@@ -47,6 +48,8 @@ class _Section:
     columns: list[tuple[str, str]]
     kind: str
     comma: bool
+    name: int = -1
+    bars: bool = False
 
 
 @dataclass
@@ -89,6 +92,8 @@ def _header(text: str, title: str) -> _Section | None:
     """The section that a header line opens: it has a share, a time or size with its unit, and a name."""
     if len(text) > 1000 or "(" not in text:
         return None
+    if text.count("|") >= 4:
+        return _bar_header(text, title)
     columns = [(match["label"], match["unit"] or "") for match in _LABEL.finditer(text)]
     labels = [label for label, _ in columns]
     if len(columns) < 4 or labels[-1] not in ("Name", "Operation", "Range", "Operations", "Style"):
@@ -98,10 +103,30 @@ def _header(text: str, title: str) -> _Section | None:
     return _Section(columns, _kind(labels, title), text.count(",") >= len(columns) - 1)
 
 
+def _bar_header(text: str, title: str) -> _Section | None:
+    """The section that a header between bars opens: people set the reports as tables, with the name in front."""
+    cells = _bar_cells(text)
+    columns = [_bar_column(cell) for cell in cells]
+    names = [at for at, cell in enumerate(cells) if _NAME_COLUMN.search(cell) and not columns[at][1]]
+    labels = [label for label, _ in columns]
+    if not names or "Total Time" not in labels or not any(unit in _SECONDS for _, unit in columns):
+        return None
+    return _Section(columns, _kind(labels, f"{title} {cells[names[0]].lower()}".strip()), False, names[0], True)
+
+
+def _bar_column(cell: str) -> tuple[str, str]:
+    match = _LABEL.search(cell.replace("Avg Time", "Avg").replace("Average Time", "Average"))
+    return (match["label"], match["unit"] or "") if match else ("", "")
+
+
+def _bar_cells(text: str) -> list[str]:
+    return [cell.strip().strip("`*").strip() for cell in text.strip().removeprefix(">").strip().strip("|").split("|")]
+
+
 def _kind(labels: Sequence[str], title: str) -> str:
     if "kern" in title or title == "cuda_gpu_sum":
         return KERNELS
-    if "cuda_api" in title or "cudaapi" in title or title == "cuda api statistics":
+    if "cuda_api" in title or "cudaapi" in title or title == "cuda api statistics" or title.endswith("api function"):
         return CALLS
     if "mem" in title:
         return COPIES
@@ -118,15 +143,15 @@ def _take_row(line: Line, found: _Found, section: _Section) -> bool:
         return False
     values: dict[str, float] = {}
     sizes: dict[str, float] = {}
-    for (label, unit), cell in zip(section.columns, cells[:-1], strict=False):
-        number = parse_number(cell)
-        if number is None:
+    for (label, unit), cell in zip(section.columns, cells, strict=False):
+        number = None if cell is cells[section.name] else parse_number(cell.removesuffix("%"))
+        if number is None or not label:
             continue
         if unit in _SIZES:
             sizes[label] = number * _SIZES[unit]
         else:
             values["Share" if unit == "%" or label == "Time" else label] = number * _unit(label, unit)
-    name = cells[-1].strip()
+    name = cells[section.name].strip()
     found.claimed.add(line.number)
     text = line.text.strip()[:200]
     if sizes:
@@ -172,6 +197,9 @@ def _row(line: int, text: str, name: str, values: dict[str, float], kind: str) -
 
 
 def _row_cells(text: str, section: _Section) -> list[str] | None:
+    if section.bars:
+        cells = _bar_cells(text) if "|" in text else []
+        return cells if len(cells) == len(section.columns) and any(map(parse_number, cells)) else None
     if section.comma:
         try:
             cells = next(csv.reader([text[:8000]]), [])

@@ -74,9 +74,10 @@ def row_readings(rows: Sequence[ProfileRow]) -> Iterator[Reading]:
 def summary_readings(rows: Sequence[ProfileRow]) -> Iterator[Reading]:
     """Step facts from all rows: kernels, copies, launches, waits, and whether long launches are but a full queue."""
     kernels = [row for row in rows if row.section == KERNELS and not is_device_copy_row(row.name)]
+    launched = [*kernels, *(row for row in rows if row.section in (KERNELS, COPIES) and _is_inside_copy(row))]
     copies = [row for row in rows if row.section in (KERNELS, COPIES) and _is_host_copy(row)]
     calls = [row for row in rows if row.section == CALLS]
-    yield from _kernel_facts(kernels)
+    yield from _kernel_facts(launched)
     device = sum(row.seconds for row in rows if row.section in (KERNELS, COPIES))
     yield from _copy_facts(copies, device if kernels else 0.0)
     collectives = [row for row in kernels if is_collective(row.name)]
@@ -90,6 +91,11 @@ def summary_readings(rows: Sequence[ProfileRow]) -> Iterator[Reading]:
 def _is_host_copy(row: ProfileRow) -> bool:
     host = (CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST)
     return copy_kind(row.name) in host and (row.section == COPIES or is_device_copy_row(row.name))
+
+
+def _is_inside_copy(row: ProfileRow) -> bool:
+    """True for copies within the device: each is launched like a kernel and runs like one."""
+    return is_device_copy_row(row.name) and copy_kind(row.name) is CopyKind.DEVICE_TO_DEVICE
 
 
 def _job(fact: str, value: bool | int | float, row: ProfileRow) -> Reading:

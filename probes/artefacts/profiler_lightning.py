@@ -132,11 +132,12 @@ def _longest(rows: Sequence[_Row], pattern: re.Pattern[str]) -> _Row | None:
 
 
 def _step_readings(rows: Sequence[_Row]) -> Iterator[Reading]:
-    base = _longest(rows, _EPOCH) or _longest(rows, re.compile(r"(?i)^total$"))
-    if base is None or not base.total:
-        return
     fetch, batch, optimizer = _longest(rows, _FETCH), _longest(rows, _BATCH), _longest(rows, _OPTIMIZER)
-    whole = base.total
+    base = _longest(rows, _EPOCH) or _longest(rows, re.compile(r"(?i)^total$"))
+    whole = _sum_of_parts(rows, fetch, batch, optimizer) if base is None else base.total
+    base = base or fetch
+    if base is None or not whole:
+        return
     yield _fact("job.framework", "lightning", base)
     yield _fact("step.window_seconds", whole, base)
     counted = next((row for row in (batch, optimizer, fetch) if row is not None and row.calls), None)
@@ -153,6 +154,19 @@ def _step_readings(rows: Sequence[_Row]) -> Iterator[Reading]:
     checkpoint = _longest(rows, _CHECKPOINT)
     if checkpoint is not None and checkpoint.total is not None:
         yield _fact("step.checkpoint_share", min(1.0, checkpoint.total / whole), checkpoint)
+
+
+def _sum_of_parts(rows: Sequence[_Row], fetch: _Row | None, batch: _Row | None, optimizer: _Row | None) -> float:
+    """Seconds of the epoch where no row stands for it (early versions): fetching, and what the batches took.
+
+    The optimizer step holds the forward and backward pass where it is at least as long as both; else they stand beside.
+    """
+    if fetch is None or fetch.total is None:
+        return 0.0
+    inner = _inside_optimizer(rows) or 0.0
+    steps = 0.0 if optimizer is None else optimizer.total or 0.0
+    work = max(0.0 if batch is None else batch.total or 0.0, steps if steps >= inner else steps + inner)
+    return fetch.total + work if work > 0 else 0.0
 
 
 def _nested_shares(rows: Sequence[_Row], whole: float, batch: _Row | None, optimizer: _Row | None) -> Iterator[Reading]:

@@ -11,6 +11,7 @@ from gpuwhy.kb.facts import JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.step_log_lines import StepLine, is_device_memory_line, read_lines
 from gpuwhy.probes.artefacts.step_log_memory import Series, device_memory_zero, series_of, trend_readings
+from gpuwhy.probes.artefacts.step_log_phases import phase_readings
 from gpuwhy.probes.artefacts.step_log_statistics import (
     Means,
     Row,
@@ -43,8 +44,12 @@ def scan(text: Text) -> Iterator[Extract]:
     main = _main_style(training)
     readings = [*_step_readings(main), *_throughput(main, training), *_memory_readings(series, training)]
     readings.extend(_detail(main, training))
+    parts, in_parts = phase_readings(text.lines, _typical(readings))
+    told = {(reading.fact, reading.entity) for reading in readings}
+    readings.extend(reading for reading in parts if (reading.fact, reading.entity) not in told)
     claimed = {line.number for line in steps} | {line.number for one in series for line in one.lines}
     claimed |= {line.number for line in found if line.scored and (line.step is not None or steps or series)}
+    claimed |= in_parts
     for line in text.lines:
         workers = _WORKERS.search(line.text)
         if workers:
@@ -54,6 +59,12 @@ def scan(text: Text) -> Iterator[Extract]:
             claimed.add(line.number)
     if readings:
         yield Extract("step-log", tuple(readings), claimed=frozenset(claimed))
+
+
+def _typical(readings: Sequence[Reading]) -> float | None:
+    """Time of a typical step in seconds, if the readings so far tell it."""
+    times = (reading.value for reading in readings if reading.fact == "step.time_seconds")
+    return next((float(time) for time in times if isinstance(time, int | float)), None)
 
 
 def _is_step(line: StepLine) -> bool:

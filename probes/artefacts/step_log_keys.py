@@ -40,6 +40,7 @@ _PHASE |= {"save", "saving", "checkpoint", "ckpt", "forward", "fwd", "backward",
 _PHASE |= {"comm", "communication", "allreduce", "reduce", "gather", "infer", "inference", "nms", "preprocess"}
 _PHASE |= {"postprocess", "compute", "gpu", "cpu", "cuda", "kernel", "model", "warmup", "uptime", "runtime", "decode"}
 _PHASE |= {"left", "date", "log", "idle", "max", "min", "std", "first", "rank", "ranks", "build", "compile", "startup"}
+_WHOLE = {"wall", "total", "epoch", "max", "min", "std", "gpu", "cpu", "cuda", "left", "log", "date", "rank", "eta"}
 _SAMPLE_WORDS = {"samples", "sample", "images", "image", "imgs", "img", "examples", "example", "sequences", "sequence"}
 _SAMPLE_WORDS |= {"seqs", "sentences", "records", "frames", "ips", "fps", "sps"}
 _TOKEN_WORDS = {"tokens", "token", "tok", "words", "tps", "wps", "tgs"}
@@ -101,6 +102,12 @@ def _duration(kinds: set[str], words: tuple[str, ...]) -> Meaning | None:
     if kinds & {"elapsed", "duration", "seconds", "secs", "sec", "ms", "cost"} and not kinds & _STEP:
         return None
     return Meaning.LAST_STEP if "last" in kinds else Meaning.STEP
+
+
+def is_part(key: str) -> bool:
+    """True if the key names a part of a step (`Forward`, `Data loading`, `Eval`), not the whole of it."""
+    kinds = set(words_of(key))
+    return bool(kinds & _DATA or kinds & _PHASE - _WHOLE) and "total" not in kinds
 
 
 def says_time(key: str) -> bool:

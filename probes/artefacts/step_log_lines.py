@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 
 from gpuwhy.probes.artefacts.contract import Line
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, parse_size
-from gpuwhy.probes.artefacts.step_log_keys import Meaning, meaning, says_time, to_number
+from gpuwhy.probes.artefacts.step_log_keys import Meaning, is_part, meaning, says_time, to_number, words_of
+
+_OF_THE_BAR = 1.5
+"""A time this many times shorter than a bar's rate says is that of a part, such as the optimizer step."""
 
 LONGEST_LINE = 2_500
 """Longer lines are configuration dumps and command lines, not steps."""
@@ -48,9 +51,10 @@ _EVALUATION = re.compile(
     r"(?i)(?<![A-Za-z])(?:val|valid|validat\w{1,6}|eval\w{0,8}|test(?:ing)?|infer\w{0,8}|predict\w{0,5})(?![a-z])"
 )
 _SECONDS_PER_STEP = re.compile(
-    rf"(?P<value>{_VALUE})\s{{0,3}}(?P<unit>{_TIME_UNIT})\s?/\s?(?P<count>[0-9]{{1,6}} )?"
+    rf"(?P<value>{_VALUE})\s{{0,3}}(?P<unit>{_TIME_UNIT})\s?/\s?(?P<count>[0-9]{{1,6}} )?(?:[0-9]{{1,6}}-)?"
     r"(?:it|iters?|iterations?|steps?|batch(?:es)?)\b"
 )
+_KEY_BEFORE = re.compile(r"(?P<key>[A-Za-z][A-Za-z_ -]{0,40}?)\s{0,4}[:=]?\s{0,4}$")
 _STEPS_PER_SECOND = re.compile(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?:it|iters?|iterations?|steps?|batch(?:es)?)\s?/\s?s(?:ec(?:ond)?)?\b"
 )
@@ -160,7 +164,7 @@ def read_line(line: Line) -> StepLine | None:
         epoch=int(epoch[1]) if epoch else None,
         is_evaluation=_EVALUATION.search(text[:80]) is not None,
         is_bar=bar is not None,
-        seconds=values.get(Meaning.STEP, _bar_seconds(bar)),
+        seconds=_step_seconds(values.get(Meaning.STEP), bar),
         average=draft.averages.get(Meaning.STEP),
         last_seconds=values.get(Meaning.LAST_STEP),
         data=values.get(Meaning.DATA),
@@ -243,19 +247,32 @@ def _assumed_memory_unit(key: str, value: float) -> float:
 
 def _add_rates(draft: _Draft, text: str) -> None:
     """Rates that carry their own unit: `0.45 s/it`, `155ms/step`, `2.5 it/s`, `280 images/sec`."""
-    per_step = _SECONDS_PER_STEP.search(text) if "s/" in text or "s /" in text or "c/" in text else None
-    if per_step:
-        value = to_number(per_step["value"])
-        seconds = None if value is None else parse_duration(f"{value!r}{per_step['unit']}")
-        if seconds is not None and seconds >= 0:
-            draft.put(Meaning.STEP, seconds / max(1, int(per_step["count"] or 1)))
-            draft.times_sure = draft.per_step = True
+    if "s/" in text or "s /" in text or "c/" in text:
+        _add_seconds_per_step(draft, text)
     if "/s" not in text and "/ s" not in text and "per s" not in text:
         return
     for what, pattern in ((Meaning.RATE, _STEPS_PER_SECOND), (Meaning.SAMPLES, _SAMPLES_PER_SECOND)):
         found = None if what in draft.values else pattern.search(text)
         if found:
             draft.put(what, to_number(found["value"]))
+
+
+def _add_seconds_per_step(draft: _Draft, text: str) -> None:
+    """Times with their own `per step` unit. Of several the key tells which is the wait and which the whole step."""
+    found = [(per_step, _key_before(text, per_step.start())) for per_step in _SECONDS_PER_STEP.finditer(text[:800])]
+    whole = [one for one, key in found if "total" in words_of(key)] or [one for one, key in found if not is_part(key)]
+    waits = [one for one, key in found if is_part(key) and meaning(key) in (Meaning.DATA, Meaning.LAST_DATA)]
+    for what, group in ((Meaning.STEP, whole), (Meaning.DATA, waits)):
+        value = to_number(group[0]["value"]) if group else None
+        seconds = None if value is None or value < 0 else parse_duration(f"{value!r}{group[0]['unit']}")
+        if seconds is not None:
+            draft.put(what, seconds / max(1, int(group[0]["count"] or 1)))
+            draft.times_sure = draft.per_step = True
+
+
+def _key_before(text: str, end: int) -> str:
+    key = _KEY_BEFORE.search(text[max(0, end - 48) : end])
+    return key["key"] if key else ""
 
 
 def _add_bare_time(draft: _Draft, text: str) -> None:
@@ -287,6 +304,14 @@ def _bar_seconds(bar: re.Match[str] | None) -> float | None:
     if bar["rate_unit"].startswith("s/"):
         return value
     return 1.0 / value if value > 0 else None
+
+
+def _step_seconds(printed: float | None, bar: re.Match[str] | None) -> float | None:
+    """Time of a step: as printed, unless a bar's own rate shows that what is printed is only a part of the step."""
+    rate = _bar_seconds(bar)
+    if printed is None or (rate is not None and printed < rate / _OF_THE_BAR):
+        return rate
+    return printed
 
 
 def _progress(text: str, bar: re.Match[str] | None) -> tuple[int | None, int | None]:

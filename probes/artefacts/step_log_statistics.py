@@ -97,7 +97,7 @@ def _begins_training(rows: Sequence[Row]) -> bool:
     if first <= 1:
         return True
     second = rows[1].line.step
-    return len(rows) >= 5 and second is not None and second - first in (first, first + 1)
+    return len(rows) >= 4 and second is not None and second - first in (first, first + 1)
 
 
 def without_warm_up(rows: Sequence[Row]) -> list[Row]:
@@ -173,7 +173,10 @@ def bar_means(lines: Sequence[StepLine]) -> Means | None:
     if not done:
         return None
     last = done[-1]
-    return Means(last.step or 1, (last.elapsed or 0.0) / (last.step or 1), None)
+    seconds = (last.elapsed or 0.0) / (last.step or 1)
+    waits = [line.data for line in done if line.data is not None]
+    wait = fmean(waits) if len(waits) == len(done) and max(waits) <= 1.05 * seconds else None
+    return Means(last.step or 1, seconds, wait)
 
 
 def clock_means(lines: Sequence[StepLine]) -> Means | None:

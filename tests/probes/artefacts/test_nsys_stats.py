@@ -96,3 +96,17 @@ def test_csv() -> None:
 def test_damage_never_raises(start: int, end: int, junk: str) -> None:
     """Cut, spliced and spoilt reports."""
     scan(FORMAT, NEW[:start] + junk + NEW[end:])
+
+
+def test_a_report_set_as_a_table_between_bars_with_the_name_in_front() -> None:
+    content = """#### CUDA API usage
+| API Function                | Time (%) | Total Time (ns)  | Num Calls | Avg Time (ns)  |
+|-----------------------------|----------|------------------|-----------|----------------|
+| `cudaStreamSynchronize`     | 80.0%    | 8,000,000,000    | 400       | 20,000,000.0   |
+| `cudaLaunchKernel`          | 20.0%    | 2,000,000,000    | 200,000   | 10,000.0       |
+"""
+    facts = values(scan(FORMAT, content))
+    assert facts["step.sync_call_share", "job:this"] == pytest.approx(0.8)
+    assert facts["step.launch_count", "job:this"] == 200_000
+    assert facts["step.launch_mean_seconds", "job:this"] == pytest.approx(10e-6)
+    assert facts["profile.calls", "job:this/entry:cudaStreamSynchronize"] == 400

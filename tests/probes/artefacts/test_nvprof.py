@@ -97,3 +97,15 @@ def test_csv() -> None:
 def test_damage_never_raises(start: int, end: int, junk: str) -> None:
     """Cut, spliced and spoilt summaries."""
     scan(FORMAT, NEW[:start] + junk + OLD[end:] + '"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n' + junk)
+
+
+def test_copies_within_the_device_are_launched_like_kernels() -> None:
+    text = """==7== Profiling result:
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:   99.00%  2.00000s   1000000  2.0000us  1.0000us  9.0000us  [CUDA memcpy DtoD]
+                    1.00%  20.000ms      1000  20.000us  9.0000us  30.000us  add_kernel(float*)
+"""
+    facts = job(text)
+    assert facts["step.kernel_count"] == 1_001_000
+    assert facts["step.kernel_mean_seconds"] == pytest.approx(2.02 / 1_001_000)
+    assert "step.copy_total_seconds" not in facts  # nothing crossed the link

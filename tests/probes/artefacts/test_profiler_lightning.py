@@ -77,6 +77,24 @@ def test_without_fetch_rows_nothing_is_said_about_data() -> None:
     assert ("step.data_wait_share", "job:this") not in facts
 
 
+def test_an_early_table_without_a_row_for_the_epoch_is_the_sum_of_its_parts() -> None:
+    content = """Action              \t|  Mean duration (s)\t|  Total time (s)
+-----------------------------------------------------------------
+on_train_start      \t|  0.0            \t|  0.0
+get_train_batch     \t|  0.6            \t|  6.0
+model_forward       \t|  0.1            \t|  1.0
+model_backward      \t|  0.2            \t|  2.0
+optimizer_step      \t|  0.1            \t|  1.0
+"""
+    facts = values(scan(FORMAT, content))
+    assert facts["step.data_wait_share", "job:this"] == pytest.approx(0.6)  # 6 of 6 + 1 + 2 + 1 s
+    closure = content.replace(
+        "optimizer_step      \t|  0.1            \t|  1.0", "optimizer_step      \t|  0.4  \t|  4.0"
+    )
+    # An optimizer step of 4 s holds the 3 s of both passes: 6 of 6 + 4 s.
+    assert values(scan(FORMAT, closure))["step.data_wait_share", "job:this"] == pytest.approx(0.6)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, len(OLD)), st.integers(0, len(NEW)), st.text(max_size=20))
 def test_cut_and_spliced_tables_never_raise(start: int, end: int, junk: str) -> None:

@@ -276,3 +276,25 @@ SAMPLE = IMAGENET + "  0/2  0G  0.1  640: 1%| | 40/1000 [02:00<4:14:39, 3.10s/it
 @given(st.integers(0, len(SAMPLE)), st.integers(0, len(SAMPLE)), st.text(max_size=30))
 def test_cut_and_spliced_logs_never_raise(start: int, end: int, junk: str) -> None:
     scan(FORMAT, SAMPLE[start:] + junk + SAMPLE[:end])
+
+
+def test_of_several_times_per_iteration_the_key_tells_which_is_the_whole() -> None:
+    line = "Inference done {}/600. Dataloading: 0.0010 s/iter. Inference: 0.1900 s/iter. Total: 0.2000 s/iter.\n"
+    facts = job("".join(line.format(at) for at in (100, 200, 300)))
+    assert facts["step.time_mean_seconds"] == pytest.approx(0.2)
+    assert facts["step.data_wait_share"] == pytest.approx(0.005)
+
+
+def test_a_batch_of_several_items_is_one_step() -> None:
+    facts = job(
+        "[  50/900] loss: 1.1, 0.320s/16-batch (fw: 0.120s, bw: 0.195s)\n[ 100/900] loss: 1.0, 0.320s/16-batch\n"
+    )
+    assert facts["step.time_seconds"] == pytest.approx(0.32)
+
+
+def test_the_first_window_of_a_short_windowed_log_is_its_warm_up() -> None:
+    log = "".join(
+        f"Epoch [1][{step}/9000] lr: 1e-3, time: {time}, data_time: {wait}, memory: 3000, loss: 1.0\n"
+        for step, time, wait in [(50, 2.0, 1.5), (100, 0.5, 0.01), (150, 0.5, 0.01), (900, 0.5, 0.01)]
+    )
+    assert job(log)["step.data_wait_share"] == pytest.approx(0.02)
