@@ -1,5 +1,6 @@
 """Settings of framework allocators, wherever a text shows them: shells, Dockerfiles, Python, YAML, prose.
 
+Assertions of PyTorch's allocator stand with them: they follow from settings that do not go together.
 Read are the variables of PyTorch (`PYTORCH_ALLOC_CONF`, `PYTORCH_CUDA_ALLOC_CONF`), of JAX and of TensorFlow. A setting
 that a message merely suggests (`try setting …`) is not set.
 """
@@ -29,6 +30,7 @@ _HINTS = (
     "set_memory_growth",
     "per_process_gpu_memory_fraction",
     "set_per_process_memory_fraction",
+    "cachingallocator",
 )
 
 _KEY_VALUE = r"[a-z][a-z0-9_]{2,50}\s?[:=]\s?(?:\[[^\]\n]{1,200}\]|[A-Za-z0-9_.]{1,40})"
@@ -47,6 +49,10 @@ _ADVICE = re.compile(
     re.IGNORECASE,
 )
 _UNSET = re.compile(r"\b(?:unset|without|not set|no longer)\b", re.IGNORECASE)
+
+
+_ASSERTION = re.compile(r"\bINTERNAL ASSERT FAILED at [\"'][^\"'\n]{0,200}CachingAllocator\w{0,12}\.(?:cpp|h)\b")
+_WHILE_REPORTING = "NVML_SUCCESS"  # this assertion is a failed report of memory that ran out
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,9 @@ def _read(key: str, value: str, line: Line, stretch: str, readings: list[Reading
 
 
 def _other_settings(line: Line, before: str) -> Iterator[Reading]:
+    asserted = _ASSERTION.search(line.text)
+    if asserted is not None and _WHILE_REPORTING not in line.text:
+        yield Reading("allocator.assertion_failed", True, line.number, line.text.strip()[:200], JOB)
     for other in _OTHERS:
         for match in other.pattern.finditer(line.text):
             value = other.read(match[1])

@@ -18,7 +18,13 @@ _RANK = re.compile(
 
 # What a phase calls itself stands anywhere in the stack; within it the nearest of the plainer steps counts.
 _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("graph-capture", re.compile(r"\b(?:capture_model|capture_graph|capture_begin|_?capture_cuda_?graphs?)\b", re.I)),
+    (
+        "graph-capture",
+        re.compile(
+            r"\b(?:capture_model|capture_graph|capture_begin|capture_end|_?capture_cuda_?graphs?)\b|\bcuda\.graph\(",
+            re.I,
+        ),
+    ),
     (
         "profiling",
         re.compile(r"\b(?:profile_run|profile_num_\w{1,30}|determine_(?:num_)?available_\w{1,20}|_dummy_run)\b"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
-from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, rank_of
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods
 from gpuwhy.probes.artefacts.wordings import GROUPS, Wording, facts_of
@@ -38,6 +38,15 @@ _HINTS = (
     "cudahostregister",
     "cannot allocate memory",
     "paging file is too small",
+    "winerror 1455",
+    "os error 1455",
+    "out of gpu memory",
+    "gpu memory usage",
+    "allocator usage",
+    "memory pool usage",
+    "cuda error in",
+    "error allocating",
+    "leave no gpu memory",
     "oom when allocating",
     "resource_exhausted",
     "in-use chunks",
@@ -50,6 +59,7 @@ _HINTS = (
     "no available memory for the cache blocks",
     "stored in kv cache",
     "kv cache is needed",
+    "available kv cache memory",
     "free memory on device",
     "kv cache space",
     "kv cache pool is full",
@@ -74,6 +84,7 @@ _LAYER = re.compile(r"\b(?:at |in )?layer[ _=:]{1,3}(\d{1,5})\b", re.IGNORECASE)
 
 @dataclass
 class _Failure:
+    wording: Wording
     allocator: str
     first: int  # index of its first and last line in the text
     last: int
@@ -89,7 +100,7 @@ def _scan(text: Text) -> Iterable[Extract]:
     positions = {line.number: index for index, line in enumerate(text.lines)}
     found: list[_Failure] = []
     for lines in neighbourhoods(text.lines, _HINTS, _LINES_BEFORE, _LINES_AFTER):
-        found.extend(_matches(Flow.of(lines), positions))
+        found.extend(_found_in(lines, positions))
     failures = _without_repeats(_merged(found), text)
     if not failures:
         return
@@ -118,17 +129,29 @@ def _warnings(failures: Sequence[_Failure], text: Text) -> Iterator[Reading]:
             yield Reading("reading.count", count, text.lines[recovered[0].first].number, None, place)
 
 
+def _found_in(lines: Sequence[Line], positions: dict[int, int]) -> list[_Failure]:
+    """Failures in these lines, and those that only show where lines cut inside a word are put together."""
+    flow = Flow.of(lines)
+    found = _matches(flow, positions)
+    glued = Flow.of(lines, glued=True)
+    if glued.text != flow.text:
+        known = {number for failure in found for number in failure.claimed}
+        found += [failure for failure in _matches(glued, positions) if not failure.claimed & known]
+    return sorted(found, key=lambda failure: failure.first)
+
+
 def _matches(flow: Flow, positions: dict[int, int]) -> list[_Failure]:
     taken = bytearray(len(flow.text))
     found: list[_Failure] = []
+    lowered = flow.text.lower()
     for wording in _WORDINGS:
-        for match in wording.pattern.finditer(flow.text):
+        for match in wording.pattern.finditer(flow.text, lowered):
             start, end = match.span()
             if any(taken[start:end]):
                 continue
             taken[start:end] = b"\x01" * (end - start)
             found.append(_failure(wording, match, flow, positions))
-    return sorted(found, key=lambda failure: failure.first)
+    return found
 
 
 def _failure(wording: Wording, match: re.Match[str], flow: Flow, positions: dict[int, int]) -> _Failure:
@@ -138,6 +161,7 @@ def _failure(wording: Wording, match: re.Match[str], flow: Flow, positions: dict
     numbers = {fact: flow.number(match.start(name)) for name, fact in _group_facts(match)}
     words = " ".join(flow.text[flow.starts[first] : match.end()].split())
     return _Failure(
+        wording,
         wording.allocator,
         positions[flow.lines[first].number],
         positions[flow.lines[last].number],
@@ -178,6 +202,8 @@ def _tell_of_one_event(earlier: _Failure, later: _Failure) -> bool:
     if earlier.facts.get("oom.recovered") != later.facts.get("oom.recovered"):
         return False
     shared = earlier.facts.keys() & later.facts.keys() - {"oom.during", "oom.source_line", "oom.error_code"}
+    if earlier.wording is later.wording:  # one wording rounds alike, so two values are two requests
+        return all(earlier.facts[fact] == later.facts[fact] for fact in shared)
     return all(_agree(earlier.facts[fact], later.facts[fact]) for fact in shared)
 
 

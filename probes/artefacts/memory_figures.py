@@ -94,6 +94,7 @@ _SERVING = (
         ("cache.device_bytes", parse_size),
         ("cache.instance_limit_bytes", parse_size),
     ),
+    _figure(r"\bLoad weight end\b[^\n]{0,200}?\bmem usage=SIZE", ("model.weights_bytes", parse_size)),
     _figure(r"\bGraph capturing finished in [^\n]{1,30}? took SIZE", ("cache.graph_bytes", parse_size)),
 )
 _LLAMA = (
@@ -123,6 +124,8 @@ _BUFFER = re.compile(
 _ALLOCATION = re.compile(
     rf"\b((?:parameter|constant|maybe_live_out|preallocated temp|total) allocation):\s{{0,12}}({SIZE})"
 )
+_LEFT_AFTER_WEIGHTS = re.compile(rf"\bLoad weight end\b[^\n]{{0,200}}?\bavail mem=({SIZE})")
+_ENGINE_MEMORY = re.compile(r"\[MemUsageChange\][^\n]{0,200}?\bnow: CPU [0-9]{1,9}, GPU ([0-9]{1,9}) \(MiB\)")
 _CHUNKS = re.compile(rf"\b(\d{{1,9}}) Chunks of size (\d{{1,15}}) totall?ing ({SIZE})")
 _FREE_CHUNK = re.compile(r"\bFree\s{1,3}at\s{1,3}(?:0x)?[0-9a-f]{1,18} of size (\d{1,15})", re.IGNORECASE)
 _PHASE_TOKENS = re.compile(r"\b(prompt processing|text generation) with (\d{1,9}) tokens", re.IGNORECASE)
@@ -136,7 +139,7 @@ _HINTS = (
     "loading took", "weights take", "graph capturing", "layers to gpu", "ngl ", "gpu_layers", "gpu-layers", "n_ctx",
     "kv self size", "buffer size", "mig ", "maxallocsize", "memory_limit_", "mb memory", "chunks of size",
     " allocation:", "grid ", "nvidia a", "nvidia l", "nvidia h", "nvidia r", "nvidia t", "quadro rtx", "tesla ",
-    "free  at ", "exit", " tokens",
+    "free  at ", "exit", " tokens", "load weight end", "memusagechange",
 )  # fmt: skip
 
 
@@ -198,6 +201,14 @@ def _labelled(number: int, text: str) -> Iterator[Reading]:
     if created is not None:
         limit = float(created[2]) * 1024.0 * 1024.0
         yield Reading("gpu.framework_limit_bytes", limit, number, created[0][:200], gpu(int(created[1])))
+    left = _LEFT_AFTER_WEIGHTS.search(text)
+    size = None if left is None else parse_size(left[1])
+    if left is not None and size is not None:
+        yield Reading("reading.bytes", size, number, left[0][:200], _measurement("free after loading the weights"))
+    engine = _ENGINE_MEMORY.search(text)
+    if engine is not None:
+        size = float(engine[1]) * 1024.0 * 1024.0
+        yield Reading("reading.bytes", size, number, engine[0][:200], _measurement("TensorRT memory on the GPU"))
     phase = _PHASE_TOKENS.search(text)
     if phase is not None:
         yield Reading("reading.count", int(phase[2]), number, phase[0], _measurement(f"{phase[1].lower()} tokens"))

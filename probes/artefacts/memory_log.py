@@ -19,12 +19,16 @@ _PAIR = re.compile(
 )
 _MEMORY = frozenset(("ram", "mem", "memory", "vram", "hbm", "memused", "memfree"))
 _GPU = frozenset(("gpu", "cuda", "vram", "hbm", "device", "torch", "allocated", "reserved", "cached"))
+_PEAKS = frozenset(("peak", "max"))  # only ever grow, so their growth says nothing
 _FREE = frozenset(("free", "available", "left", "remaining"))
+_STATES = frozenset(("used", "current", *_PEAKS))
+_LONGEST_HEAD = 120
 _TIME = re.compile(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?")
 _FEWEST = 3
 _MOST_SAMPLES = 200_000
 _LEAST_GROWTH_SHARE = 0.05  # own choice: growth below this is rounding or fragmentation, not a trend
 _FEWEST_RISES = 3
+_AT_THE_END = 3  # changes; a pool that fills while the program warms up has stopped growing by then
 _LARGEST_FALL_SHARE = 0.1  # of the whole rise; a falling back beyond it is a working set, not a leak
 
 
@@ -60,17 +64,27 @@ def _scan(text: Text) -> Iterable[Extract]:
 def _samples(number: int, text: str) -> Iterator[tuple[tuple[str, str], _Sample, bool]]:
     moment = _TIME.search(text)
     seconds = None if moment is None else _seconds(moment)
+    head: list[str] = []
     for found in _PAIR.finditer(text):
         words = re.split(r"[^a-z]+", found[1].lower())
+        if not _about_gpu_memory(words):
+            head = head or _heading(text[: found.start()])
+            words = [*head, *words]
         value = parse_number(found[2])
         if value is None or not _about_gpu_memory(words) or found[3] == "%":
             continue
-        label = " ".join(word for word in words if word in _MEMORY | _GPU | _FREE or word in ("used", "peak", "max"))
+        label = " ".join(word for word in words if word in _MEMORY | _GPU | _FREE | _STATES)
         yield (
             (label, found[3] or ""),
             _Sample(number, value, seconds, found[0][:200]),
             found.end() >= len(text.rstrip()),
         )
+
+
+def _heading(before: str) -> list[str]:
+    """Words in the head of a line that say what its figures are (`Memory of GPU 0: current: 1, peak: 3`), or none."""
+    words = re.split(r"[^a-z]+", before[-_LONGEST_HEAD:].lower()) if ":" in before else []
+    return [word for word in dict.fromkeys(words) if word in _MEMORY | _GPU] if _about_gpu_memory(words) else []
 
 
 def _about_gpu_memory(words: Iterable[str]) -> bool:
@@ -101,8 +115,9 @@ def _readings(key: tuple[str, str], samples: list[_Sample]) -> Iterator[Reading]
     yield Reading("memory_log.change_count", len(changes), last.line, None, _entity(label))
     if first.seconds is not None and last.seconds is not None and last.seconds >= first.seconds:
         yield Reading("memory_log.span_seconds", last.seconds - first.seconds, last.line, None, _entity(label))
-    used = [-change if set(label.split()) & _FREE else change for change in changes]
-    if _grows(used, max(abs(value) for value in values)):
+    every = [after - before for before, after in pairwise(values)]
+    used = [-change if set(label.split()) & _FREE else change for change in every]
+    if not set(label.split()) & _PEAKS and _grows(used, max(abs(value) for value in values)):
         yield Reading(
             "job.memory_grows", True, last.line, f"{label}: {first.value:g} to {last.value:g} {unit}".strip(), JOB
         )
@@ -120,8 +135,10 @@ def _sized(label: str, value: float, unit: str, sample: _Sample) -> Reading:
 
 
 def _grows(changes: list[float], scale: float) -> bool:
-    """True if use rises several times, hardly ever falls back, and the whole rise matters."""
+    """True if use rises several times, still at the end, hardly ever falls back, and the whole rise matters."""
     rises = [change for change in changes if change > 0]
+    if not any(change > 0 for change in changes[-_AT_THE_END:]):
+        return False
     fallen = -sum(change for change in changes if change < 0)
     risen = sum(rises)
     enough = len(rises) >= _FEWEST_RISES and risen - fallen >= _LEAST_GROWTH_SHARE * scale

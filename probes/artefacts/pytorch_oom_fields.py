@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from gpuwhy.probes.artefacts.flow import Flow
+from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_size
 
 _W = r"\s{1,20}"
@@ -22,12 +23,12 @@ _UNAVAILABLE = 2.0**60  # NVML's "not available" printed as a size
 @dataclass(frozen=True)
 class _Wording:
     field: str
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     certain: bool
 
 
 def _wording(name: str, pattern: str, *, certain: bool = True) -> _Wording:
-    return _Wording(name, re.compile(pattern.replace(" ", _W).replace("SIZE", _FIGURE), re.IGNORECASE), certain)
+    return _Wording(name, LazyPattern(pattern.replace(" ", _W).replace("SIZE", _FIGURE)), certain)
 
 
 _WORDINGS = (
@@ -116,8 +117,9 @@ class Message:
 
 def _figures(text: str) -> list[Figure]:
     found: list[Figure] = []
+    lowered = text.lower()
     for wording in _WORDINGS:
-        for match in wording.pattern.finditer(text):
+        for match in wording.pattern.finditer(text, lowered):
             found.append(_figure(wording.field, match[1], match, wording.certain))
     found.extend(_figure("listed", match[2], match, True, int(match[1])) for match in _LISTED.finditer(text))
     for match in _MORE_THAN_1EB.finditer(text):
@@ -127,7 +129,7 @@ def _figures(text: str) -> list[Figure]:
 
 def _figure(name: str, printed: str, match: re.Match[str], certain: bool, process: int | None = None) -> Figure:
     size = parse_size(printed)
-    if size is not None and size >= _UNAVAILABLE:
+    if size is not None and size >= _UNAVAILABLE and name != "request":  # an absurd request is the overflow itself
         size = None
     return Figure(name, size, match.start(), match.end(), match[0], certain, process)
 

@@ -49,8 +49,7 @@ class _Reader:
         self._partition: Entity | None = None
         self._partitions: dict[int, int] = {}
         self._listed: dict[int, list[ListedProcess]] = {}
-        self._in_processes = False
-        self._list_is_whole = False
+        self._in_processes = self._list_begun = self._list_is_whole = False
 
     def take(self, line: Line, before: Sequence[Line]) -> None:
         """Reads one line; a date may stand in the few lines `before` it."""
@@ -114,7 +113,10 @@ class _Reader:
             self._in_processes = self._list_is_whole = True
             return True
         if self._inside and rows.RULER.search(text):
-            self._list_is_whole |= self._in_processes and "=" not in text and bool(self._listed)
+            if self._in_processes and "=" in text:
+                self._list_begun = True
+            elif self._in_processes and (self._list_begun or self._listed):
+                self._list_is_whole = True  # it ends here, also where no row stands between the rulers
             return True
         return bool(rows.TITLE.search(text) or (self._inside and rows.HEADING.search(text)))
 

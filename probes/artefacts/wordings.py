@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_number, parse_size
 
 _W = r"\s{1,20}"
+_PLACE = re.compile(r"(?<!\?P)<([a-z_]{1,20})>")
 _UNTIL_BYTES = r"[0-9]{1,20}(?![0-9.,]?[0-9])"
 
 
@@ -50,9 +52,15 @@ class Wording:
     """
 
     allocator: str
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     facts: Mapping[str, Value] = field(default_factory=dict)
     detail: bool = False
+
+
+def _group(place: re.Match[str]) -> str:
+    name = place.group(1)
+    inner = rf"(?:{SIZE}|{_UNTIL_BYTES})" if name in _SIZES else r"[0-9]{1,9}"
+    return rf"(?P<{name}>{inner})" if name in GROUPS else place.group(0)
 
 
 def wording(allocator: str, pattern: str, /, *, detail: bool = False, **facts: Value) -> Wording:
@@ -60,14 +68,10 @@ def wording(allocator: str, pattern: str, /, *, detail: bool = False, **facts: V
 
     Keyword arguments are facts without their `oom.` prefix.
     """
-    text = pattern.replace(" ", _W)
-    for name in GROUPS:
-        inner = rf"(?:{SIZE}|{_UNTIL_BYTES})" if name in _SIZES else r"[0-9]{1,9}"
-        group = rf"(?P<{name}>{inner})"
-        text = re.sub(rf"(?<!\?P)<{name}>", lambda _, group=group: group, text)  # type: ignore[misc]
+    text = _PLACE.sub(_group, pattern.replace(" ", _W))
     return Wording(
         allocator,
-        re.compile(text, re.IGNORECASE),
+        LazyPattern(text),
         {f"oom.{name}": value for name, value in facts.items()},
         detail,
     )

@@ -14,6 +14,17 @@ CUDA = (
     wording(
         "cuda", r"\bOut of memory allocating <request> \(allocated so far: <allocated>(?:, limit set to: <allowed>)?"
     ),
+    wording("cuda", r"\bout of memory to allocate <request>(?: bytes)? \(total <allocated>(?: bytes)?\)"),
+    wording(
+        "cuda",
+        r"\bError allocating <request>(?: bytes)? of device memory \(out of memory\)"
+        r"(?:\. Driver report <free>(?: bytes)? free and <capacity>(?: bytes)? total)?",
+    ),
+    wording("other", r"\bOut of GPU memory trying to allocate <request>"),
+    wording("other", r"\bEffective GPU memory usage: [0-9.]{1,8}% \([^/\n]{1,24}/<capacity>\)", detail=True),
+    wording("other", r"\b(?:CUDA|CuArrays) allocator usage: <allocated>(?: \(capped at <allowed>\))?", detail=True),
+    wording("other", r"\bMemory pool usage: <allocated> \(<reserved> reserved\)", detail=True),
+    wording("other", r"\bout_of_memory: RMM failure at:[^\n]{1,300}?: Maximum pool size exceeded", limit_stated=True),
     wording("cuda", r"\bcu(?:da)?(?:Mem|Malloc)\w{0,20}(?: retry)? failed:? (?:CUDA error: )?out of memory\b"),
     wording("cuda", r"\b(?:CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory)\b"),
 )
@@ -61,6 +72,12 @@ HOST = (
     wording("other", r"\bMemoryError: std::bad_alloc\b(?!: out_of_memory)", host_allocation=True),
     wording("other", r"\[Errno 12\] Cannot allocate memory\b", host_allocation=True),
     wording("other", r"(?:^|\n)MemoryError(?::[^\n]{0,80})?(?=\n|$)", host_allocation=True),
+    wording(
+        "other",
+        r"(?:\[WinError 1455\]|\bos error 1455\b)[^\n]{0,100}",  # Windows words the rest in its own language
+        host_allocation=True,
+        commit_limit=True,
+    ),
     wording(
         "other",
         r"\bThe paging file is too small for this operation to complete\b[^\n]{0,60}",

@@ -12,9 +12,27 @@ TENSORFLOW = (
         recovered=True,
     ),
     wording(
+        "tensorflow",  # the pool of page-locked memory that TensorFlow copies through
+        r"\bAllocator \(\w{0,20}_host_\w{0,20}\) ran out of memory trying to allocate <request>"
+        r"(?:\s{0,3}\(rounded to <rounded>\))?",
+        host_allocation=True,
+    ),
+    wording(
+        "other",
+        r"\bAllocator \((?:mkl)?cpu\w{0,12}\) ran out of memory trying to allocate <request>"
+        r"(?:\s{0,3}\(rounded to <rounded>\))?",
+        host_allocation=True,
+    ),
+    wording(
         "tensorflow",
         r"\bran out of memory trying to allocate <request>(?:\s{0,3}\(rounded to <rounded>\))?"
         r"(?![^\n]{0,200}not a failure)",
+    ),
+    wording(
+        "other",
+        r"\bOOM when allocating tensor with shape\s{0,2}\[(?P<shape>[0-9,\x20]{0,120})\]"
+        r"(?: and type (?P<dtype>[a-z_]{1,16}[0-9]{0,3}))? on [^\s]{0,100}?CPU:[0-9]{1,3} by allocator (?:mkl)?cpu",
+        host_allocation=True,
     ),
     wording(
         "tensorflow",
@@ -82,6 +100,8 @@ RUNTIMES = (
         r"\((?:out of memory|Requested size was <request>[^\n)]{0,40})",
     ),
     wording("tensorrt", r"\bError Code <code>: OutOfMemory\b"),
+    wording("tensorrt", r"\bCuda Error in [\w:]{0,100}allocate: (?P<code>2)\b(?![.0-9])(?: \(out of memory\))?"),
+    wording("tensorrt", r"\bOutOfMemory Error in [\w:]{1,100}"),
     wording(
         "paddle",
         r"\bOut of memory error on GPU <device>\. Cannot allocate <request> memory on GPU [0-9]{1,3}, "

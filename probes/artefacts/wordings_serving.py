@@ -29,6 +29,7 @@ SERVING = (
         r"\bNot enough memory\. Please try (?:to )?increas(?:e|ing) --mem-fraction-static\b",
         during="key-value-cache",
     ),
+    wording("other", r"\bLoaded weights leave no GPU memory for the KV cache\b", during="key-value-cache"),
     wording("other", r"\bKV cache pool is full\. Retract requests\b", during="key-value-cache", recovered=True),
     wording("other", r"\bNot enough memory to handle [0-9]{1,9} (?:total|prefill) tokens\b", during="profiling"),
     wording("other", r"\bNo enough gpu memory for runtime\b", during="key-value-cache"),
@@ -38,6 +39,12 @@ GGML = (
     wording("ggml", r"\ballocating <request> on device <device>: cudaMalloc failed: out of memory\b"),
     wording("ggml", r"\bfailed to allocate (?:CUDA|ROCm|HIP|Vulkan|SYCL)<device> buffer of size <request>"),
     wording("ggml", r"\bfailed to allocate (?:CUDA|ROCm|HIP|Vulkan|SYCL)<device> buffer\b"),
+    wording(
+        "other",
+        r"\bggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size <request>",
+        host_allocation=True,
+    ),
+    wording("other", r"\bfailed to allocate CPU\w{0,12} buffer(?: of size <request>)?", host_allocation=True),
     wording("ggml", r"\bDevice memory allocation of size <request> failed\b"),
     wording("ggml", r"\bfailed to allocate <request> of pinned memory\b", host_allocation=True, recovered=True),
     wording(

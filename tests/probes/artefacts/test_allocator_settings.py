@@ -87,3 +87,11 @@ def test_settings_of_jax_and_tensorflow() -> None:
         "allocator.grows": True,
         "allocator.kind": "cuda_malloc_async",
     }
+
+
+def test_an_assertion_of_the_allocator_is_no_report_of_memory_that_ran_out() -> None:
+    asserted = '!block->expandable_segment_ INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":2814'
+    assert _job(asserted) == {"allocator.assertion_failed": True}
+    report = 'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":844'
+    assert _job(report) == {}
+    assert _job('INTERNAL ASSERT FAILED at "../aten/src/ATen/Context.cpp":12, allow_growth') == {}

@@ -246,3 +246,91 @@ def test_llama_cpp_with_the_cuda_error_on_its_own_line() -> None:
 
 def test_pytorchs_own_message_is_not_read_twice() -> None:
     assert _failures("CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity)") == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "MemoryError: Error allocating 2097152 bytes of device memory (out of memory). "
+            "Driver report 1048576 bytes free and 4194304 bytes total",
+            {"oom.request_bytes": 2 * MIB, "oom.free_bytes": MIB, "oom.capacity_bytes": 4 * MIB},
+        ),
+        (
+            "OutOfMemoryError: out of memory to allocate 1048576 bytes (total 4194304 bytes)",
+            {"oom.request_bytes": MIB, "oom.allocated_bytes": 4 * MIB},
+        ),
+        (
+            "ERROR: Out of GPU memory trying to allocate 2.000 MiB\n"
+            "Effective GPU memory usage: 91.54% (7.500 GiB/8.000 GiB)\n"
+            "CUDA allocator usage: 3.000 GiB (capped at 4.000 GiB)",
+            {
+                "oom.request_bytes": 2 * MIB,
+                "oom.capacity_bytes": 8 * GIB,
+                "oom.allocated_bytes": 3 * GIB,
+                "oom.allowed_bytes": 4 * GIB,
+            },
+        ),
+        ("MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/a/pool_memory_resource.hpp:196: "
+         "Maximum pool size exceeded", {"oom.limit_stated": True, "oom.no_figures": True}),
+        ("[TRT] safeRuntime.cpp (25) - Cuda Error in nvinfer1::internal::DefaultAllocator::allocate: 2 (out of memory)",
+         {"oom.allocator": "tensorrt", "oom.error_code": 2}),
+        ("runtime.cpp (24) - Cuda Error in allocate: 2", {"oom.allocator": "tensorrt"}),
+        ("ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.88.",
+         {"oom.during": "key-value-cache"}),
+    ],
+)  # fmt: skip
+def test_figures_and_limits_of_further_libraries(message: str, expected: dict[str, Value]) -> None:
+    _, facts = _one(message)
+    assert facts.items() >= expected.items()
+
+
+def test_another_code_of_the_same_place_is_another_error() -> None:
+    assert _failures("runtime.cpp (24) - Cuda Error in allocate: 77") == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "allocator"),
+    [
+        ("Allocator (cuda_host_bfc) ran out of memory trying to allocate 3.00GiB.", "tensorflow"),
+        ("Allocator (mklcpu) ran out of memory trying to allocate 3.00GiB.", "other"),
+        ("ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 3221225472", "other"),
+        ("alloc_tensor_range: failed to allocate CPU buffer of size 3221225472", "other"),
+    ],
+)
+def test_an_allocator_of_the_host_says_so_by_its_name(message: str, allocator: str) -> None:
+    _, facts = _one(message)
+    assert facts["oom.host_allocation"] is True
+    assert facts["oom.request_bytes"] == 3 * GIB
+    assert facts["oom.allocator"] == allocator
+
+
+def test_the_paging_file_in_any_language_of_windows() -> None:
+    _, facts = _one("OSError: [WinError 1455] Die Auslagerungsdatei ist zu klein. Error loading x.dll")
+    assert facts["oom.commit_limit"] is True
+
+
+def test_words_that_a_terminal_cut_at_its_width_are_put_together() -> None:
+    message = (
+        "ValueError: To serve at least one request with the model's max seq len (8192), (4.00 GiB KV cache is needed, "
+        "which is larger than the available KV cache memory (1.00 GiB). Try increasing `gpu_memory_utilization`."
+    )
+    cut = "\n".join(message[start : start + 90] for start in range(0, len(message), 90))
+    _, facts = _one(cut)
+    assert facts["oom.request_bytes"] == 4 * GIB
+    assert facts["oom.free_bytes"] == GIB
+
+
+def test_two_requests_of_one_wording_are_two_failures_however_close() -> None:
+    line = "failed to allocate {} from device: CUDA_ERROR_OUT_OF_MEMORY\n"
+    found = _failures(line.format("1.52G (1631518720 bytes)") + line.format("1.51G (1617277696 bytes)"))
+    assert {facts["oom.request_bytes"] for facts in found.values()} == {1631518720.0, 1617277696.0}
+
+
+def test_a_failure_in_graph_capture_says_so() -> None:
+    _, facts = _one(
+        '  File "backends.py", line 681, in __call__\n    with torch.cuda.graph(cudagraph, pool=self.graph_pool):\n'
+        '  File "graphs.py", line 84, in capture_end\n    super().capture_end()\n'
+        "RuntimeError: CUDA error: out of memory"
+    )
+    assert facts["oom.during"] == "graph-capture"

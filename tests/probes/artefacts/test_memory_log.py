@@ -36,6 +36,10 @@ def test_a_working_set_that_falls_back_does_not_grow() -> None:
     assert ("job.memory_grows", "job:this") not in _log([1000, 1400, 1000, 1400, 1000, 1400])
 
 
+def test_a_pool_that_has_filled_does_not_grow() -> None:
+    assert ("job.memory_grows", "job:this") not in _log([1000, 1100, 1200, 1300, 1300, 1300, 1300])
+
+
 def test_growth_within_rounding_does_not_count() -> None:
     assert ("job.memory_grows", "job:this") not in _log([10000, 10001, 10002, 10003])
 
@@ -43,3 +47,16 @@ def test_growth_within_rounding_does_not_count() -> None:
 def test_host_memory_and_single_lines_are_left_alone() -> None:
     assert not _log([1, 2, 3, 4], "memory")
     assert not _log([1000.0, 2000.0])
+
+
+def test_the_head_of_a_line_says_what_its_figures_are_and_a_peak_is_no_trend() -> None:
+    lines = [f"Memory info of GPU /device:GPU:0: current: {n}, peak: {n + 2}" for n in (1.1, 1.2, 1.3, 1.4)]
+    facts = values(scan(FORMAT, "\n".join(lines)))
+    place = "job:this/measurement:memory gpu device"
+    assert facts["reading.value", f"{place} current, last"] == 1.4
+    assert facts["reading.value", f"{place} peak, last"] == 3.4
+    assert facts["job.memory_grows", "job:this"] is True
+    peaks = [f"Memory info of GPU: peak: {n}" for n in (1.1, 1.2, 1.3, 1.4)]
+    assert ("job.memory_grows", "job:this") not in values(scan(FORMAT, "\n".join(peaks)))
+    host = [f"Memory info of CPU: total: 200, available: {n}" for n in (9.4, 8.3, 7.2, 6.1)]
+    assert not values(scan(FORMAT, "\n".join(host)))

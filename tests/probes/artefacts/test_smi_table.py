@@ -283,3 +283,19 @@ def test_no_damage_makes_it_raise(data: st.DataObject) -> None:
     noise = data.draw(st.text("|+-=/ 0123456789MiBN/A%WCP\n", max_size=60))
     for extract in scan(FORMAT, whole[:start] + noise + whole[stop:]):
         assert all(one.value is not None for one in extract.readings)
+
+
+def test_a_list_that_ends_without_a_row_says_that_no_process_is_listed() -> None:
+    table = (
+        "| NVIDIA-SMI 410.48                 Driver Version: 410.48                    |\n"
+        "|   0  Tesla P100-SXM2...  Off  | 00000000:05:00.0 Off |                    0 |\n"
+        "| N/A   36C    P0    41W / 300W |  12799MiB / 16280MiB |      0%      Default |\n"
+        "+-------------------------------+----------------------+----------------------+\n"
+        "+-----------------------------------------------------------------------------+\n"
+        "| Processes:                                                       GPU Memory |\n"
+        "|  GPU       PID   Type   Process name                             Usage      |\n"
+        "|=============================================================================|\n"
+    )
+    assert ("gpu.process_count", "gpu:0") not in values(scan(FORMAT, table))  # more rows may follow
+    whole = table + "+-----------------------------------------------------------------------------+\n"
+    assert values(scan(FORMAT, whole))["gpu.process_count", "gpu:0"] == 0
