@@ -71,7 +71,10 @@ def parse_quantity(text: str, unit: str | None) -> float | None:
     if not match:
         return None
     scale = factor(match.group(2), unit)
-    return None if scale is None else float(match.group(1)) * scale
+    if scale is None:
+        return None
+    number = float(match.group(1))
+    return number * scale if scale >= 1 else number / round(1 / scale)  # 95 % is 0.95, not 95 * 0.01
 
 
 def show(value: bool | int | float | str, unit: str | None = None) -> str:
