@@ -168,7 +168,7 @@ class Session:
             self._make(rank, self.book.kb.derivations[rank[0]], entity, truth)
 
     def _make(self, rank: tuple[int, int], derivation: Derivation, entity: Entity, truth: bool) -> None:
-        target = target_of(derivation, self._world, entity)
+        target = target_of(self._specs[derivation.gives].entity, entity)
         if target is None:
             return
         key = (derivation.gives, target)

@@ -7,8 +7,9 @@ three-valued logic. Columns that say what a row is about:
   brings them;
 * `kind`: the kind of the entity. Rules are evaluated on the rows of their scope. Without it every rule is evaluated on
   every row, as in a table of GPUs that carries the facts of their hosts;
-* `entity`, `order`, and `home:<kind>` (whose fact of that kind this row sees): with them what is derived for one entity
-  shows in the rows of all that see it. `frame_of` makes them.
+* `entity`, `order`, `home:<kind>` (whose facts of that kind this row sees) and `target:<kind>` (whom facts of that kind
+  that are derived in this row are about): with them what is derived for one entity shows in the rows of all that see
+  it. `frame_of` makes them.
 
 Numbers are doubles: whole numbers beyond 2^53 lose their last digits, and means and sums may differ from the other
 readings in the last digit. Only operations that Narwhals has for Polars and for PySpark are used.
@@ -20,19 +21,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from gpuwhy.engine.derive import target_of
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.values import fitting, kind_of, typed
 from gpuwhy.engine.view import World
 from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, Over, references
 from gpuwhy.kb.expressions import Call, Expression, FactValue, Number
-from gpuwhy.kb.facts import HOST, JOB, Entity, FactBase
+from gpuwhy.kb.facts import Entity, FactBase
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase, Signature
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 Specs = Mapping[str, FactSpec]
+_KINDS = (float, bool, str)
 
 
 def statuses(kb: KnowledgeBase, frame: Any) -> Any:
@@ -73,6 +76,7 @@ class _Table:
         self.specs = specs
         self.frame: Any = nw.from_native(frame)
         self.names = set(self.frame.collect_schema().names())
+        self._add_nothing()
         self._check_types()
 
     def _check_types(self) -> None:
@@ -102,12 +106,21 @@ class _Table:
 
     def with_columns(self, columns: Mapping[str, nw.Expr]) -> Any:
         self._add(columns)
-        return self.frame.to_native()
+        return self.frame.drop(*(f"_no_{kind.__name__}" for kind in _KINDS)).to_native()
+
+    def _add_nothing(self) -> None:
+        """A column of nulls for each type, of the length of the frame: a null literal is not broadcast everywhere."""
+        import narwhals as nw
+
+        some = nw.col(self.frame.collect_schema().names()[0])
+        never = some.is_null() & ~some.is_null()
+        values: dict[type, float | bool | str] = {float: 0.0, bool: False, str: ""}
+        self._add({f"_no_{kind.__name__}": nw.when(never).then(nw.lit(values[kind])) for kind in _KINDS})
 
     def nothing(self, kind: type) -> nw.Expr:
         import narwhals as nw
 
-        return nw.lit(None).cast({float: nw.Float64(), bool: nw.Boolean(), str: nw.String()}[kind])
+        return nw.col(f"_no_{kind.__name__}")
 
     def on_scope(self, scope: str, value: nw.Expr) -> nw.Expr:
         import narwhals as nw
@@ -225,18 +238,16 @@ class _Table:
 
         spec = self.specs[derivation.gives]
         made = self.on_scope(derivation.scope, self.made(derivation))
-        home = f"home:{spec.entity}"
-        if home not in self.names:
+        home, target = nw.col(f"home:{spec.entity}"), nw.col(f"target:{spec.entity}")
+        if f"home:{spec.entity}" not in self.names:
             self._add({spec.id: nw.coalesce(self.column(spec.id), made)})
             return
-        fallback = {"job": JOB, "host": HOST}.get(spec.entity)
-        key = nw.col(home) if fallback is None else nw.coalesce(nw.col(home), nw.lit(key_of(fallback)))
-        self._add({"_made": made, "_key": key})
+        self._add({"_made": nw.when(~target.is_null()).then(made), "_key": nw.coalesce(target, home)})
         first = nw.when(~nw.col("_made").is_null()).then(nw.col("order"))
         self._add({"_first": first.min().over("host", "_key")})
         chosen = nw.when(nw.col("order") == nw.col("_first")).then(nw.col("_made"))
         self._add({"_made": chosen.max().over("host", "_key")})
-        seen = nw.when(~nw.col(home).is_null()).then(nw.col("_made"))
+        seen = nw.when(~home.is_null()).then(nw.col("_made"))
         self._add({spec.id: nw.coalesce(self.column(spec.id), seen)})
         self.frame = self.frame.drop("_made", "_key", "_first")
         self.names -= {"_made", "_key", "_first"}
@@ -315,7 +326,8 @@ def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase]) -> Any:
     known = dict.fromkeys(fact.id for base in hosts.values() for fact in base.facts())
     types = {float: polars.Float64, bool: polars.Boolean, str: polars.String}
     schema: dict[str, Any] = {"host": polars.String, "kind": polars.String, "entity": polars.String}
-    schema |= {"order": polars.Int64} | {f"home:{kind}": polars.String for kind in kinds}
+    schema |= {"order": polars.Int64}
+    schema |= {f"{role}:{kind}": polars.String for kind in kinds for role in ("home", "target")}
     schema |= {name: types[kind_of(kb.facts, FactRef(name))] for name in known}
     rows = [
         row
@@ -331,8 +343,8 @@ def _rows(world: World, host: str, kinds: list[str], homes: list[str], known: li
         for order, entity in enumerate(world.entities(kind)):
             row: list[Any] = [host, kind, key_of(entity), order]
             for one in homes:
-                home = world.home(example[one], entity)
-                row.append(None if home is None else key_of(home))
+                home, target = world.home(example[one], entity), target_of(one, entity)
+                row += [None if found is None else key_of(found) for found in (home, target)]
             for name in known:
                 fact = world.get(FactRef(name), entity)
                 row.append(None if fact is None else typed(world.specs, FactRef(name), fact.value))

@@ -25,7 +25,7 @@ def derive(derivations: Iterable[Derivation], world: World) -> Derived:
         if derivation.status == "deprecated":
             continue
         for entity in world.entities(derivation.scope):
-            target = target_of(derivation, world, entity)
+            target = target_of(world.specs[derivation.gives].entity, entity)
             if target is None or world.has(derivation.gives, target):
                 continue
             made = compute(derivation, world, entity)
@@ -66,9 +66,11 @@ def _typed(number: float, world: World, derivation: Derivation) -> Value:
     return round(number) if world.specs[derivation.gives].type == "integer" else number
 
 
-def target_of(derivation: Derivation, world: World, entity: Entity) -> Entity | None:
-    """The entity that a fact derived from `entity` is about: one it belongs to, else the job or the host; or None."""
-    kind = world.specs[derivation.gives].entity
+def target_of(kind: str, entity: Entity) -> Entity | None:
+    """Whom a fact about this kind is about if it is derived from `entity`: one it belongs to, else the job or the host.
+
+    None for anything else: what is seen from a job is not derived about its only GPU.
+    """
     for one in entity.lineage():
         if one.kind == kind:
             return one
