@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuwhy.engine.model import Diagnosis
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood
 
-MAX_RANGES = 6
+MAX_RANGES = 3
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,23 @@ class Report:
     language: str = "en"
 
 
-def place(one: NotUnderstood) -> str:
-    """Where something was not understood: `lines 14-20 of oom.txt`, `line 3 of …`, or the whole artefact's name."""
-    if one.first is None:
-        return one.artefact
-    if one.last is None or one.last == one.first:
-        return f"line {one.first} of {one.artefact}"
-    return f"lines {one.first}-{one.last} of {one.artefact}"
+def places(found: Iterable[NotUnderstood]) -> list[tuple[str, str]]:
+    """Where something was not read, and why; places of one artefact and one reason stand together."""
+    together: dict[tuple[str, str], list[NotUnderstood]] = {}
+    for one in found:
+        together.setdefault((one.artefact, one.reason), []).append(one)
+    return [(_place(group), reason) for (_, reason), group in together.items()]
+
+
+def _place(group: list[NotUnderstood]) -> str:
+    """`lines 14-20 of oom.txt`, `line 3, lines 7-9 and 12 more places (340 lines) of …`, or the artefact's name."""
+    ranges = [(one.first, one.last or one.first) for one in group if one.first is not None]
+    if not ranges:
+        return group[0].artefact
+    shown = ", ".join(
+        f"line {first}" if first == last else f"lines {first}-{last}" for first, last in ranges[:MAX_RANGES]
+    )
+    if len(ranges) > MAX_RANGES:
+        lines = sum(last - first + 1 for first, last in ranges)
+        shown += f" and {len(ranges) - MAX_RANGES} more places ({lines:,} lines in all)"
+    return f"{shown} of {group[0].artefact}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpuwhy.engine.model import Conclusion, FixOffer, Status
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
-from gpuwhy.tui.report import Report, place
+from gpuwhy.tui.report import Report, places
 from gpuwhy.tui.wording import status_label, visible, where
 
 
@@ -22,9 +22,7 @@ def render(report: Report) -> str:
         "Ruled out", ("conclusion", "because"), ((one.id, one.because) for one in report.diagnosis.ruled_out)
     )
     lines += _questions(report)
-    lines += _table(
-        "Not understood", ("where", "reason"), ((place(one), one.reason) for one in report.gathered.not_understood)
-    )
+    lines += _table("Not understood", ("where", "reason"), places(report.gathered.not_understood))
     lines += _table(
         "Contradictions",
         ("fact", "used", "set aside"),

@@ -8,7 +8,7 @@ from gpuwhy.engine.model import Conclusion, FixOffer, Question, Status
 from gpuwhy.kb.facts import Contradiction
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
-from gpuwhy.tui.report import MAX_RANGES, Report, place
+from gpuwhy.tui.report import Report, places
 from gpuwhy.tui.wording import LABELS, command_lines, status_label, visible, where, wrapped
 
 WIDTH = 80
@@ -16,6 +16,7 @@ COLUMN = 12
 MAX_FIXES = 3
 MAX_RULED_OUT = 6
 MAX_POSSIBLE = 5
+MAX_PLACES = 5
 
 _COLOURS = {Status.CONFIRMED: "1;31", Status.LIKELY: "1;33", Status.POSSIBLE: "36", Status.RULED_OUT: "2"}
 
@@ -176,13 +177,13 @@ class _Writer:
         return f"--answer {owner}{one.fact}=VALUE" + (f"  ({values})" if values else "")
 
     def not_read(self) -> None:
-        found = self.report.gathered.not_understood
+        found = places(self.report.gathered.not_understood)
         label = "NOT READ"
-        for one in found[:MAX_RANGES]:
-            self.block(label, f"{place(one)}: {one.reason}")
+        for where_it_is, reason in found[:MAX_PLACES]:
+            self.block(label, f"{where_it_is}: {reason}")
             label = ""
-        if len(found) > MAX_RANGES:
-            self.block("", f"and {len(found) - MAX_RANGES} more places")
+        if len(found) > MAX_PLACES:
+            self.block("", f"and {len(found) - MAX_PLACES} more; --format md has all")
 
 
 def _sentence(text: str) -> str:

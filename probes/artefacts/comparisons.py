@@ -117,14 +117,13 @@ Find = Callable[[str], Iterator[tuple[int, str]]]
 
 def _numbers(lines: Sequence[Line], kind: str, find: Find) -> Iterator[_Number]:
     current, heading, since = "", False, 0
-    for line in lines:
+    usable = [line for line in lines if len(line.text) <= LONGEST and line.text.strip()]
+    told = [list(find(line.text)) for line in usable]
+    for line, conditions in zip(usable, told, strict=True) if any(told) else ():
         text = line.text
-        if len(text) > LONGEST or not text.strip():
-            continue
         since += 1
         if since > REACH:
             current, heading = "", False
-        conditions = list(find(text))
         amounts = list(_amounts(text))
         for at, measure, value in amounts:
             key = _nearest(text, at, conditions) or current

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 
 _OPTIONAL = "?*{"
+_TOKEN = re.compile(r"[A-Za-z_]+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|.", re.DOTALL)
+_LETTERS = re.compile(r"[A-Za-z_]")
 
 
 @cache
@@ -31,33 +33,13 @@ class LazyPattern:
 
 def certain_word(pattern: str) -> str:
     """The longest run of letters that every match holds, in lower case; empty where alternatives leave none."""
-    best, run, depth, index = "", "", 0, 0
-    while index < len(pattern):
-        sign = pattern[index]
-        if sign == "|" and depth == 0:
+    runs, depth = [""], 0
+    for token in _TOKEN.findall(pattern):
+        if token in "()":
+            depth += 1 if token == "(" else -1
+        elif depth == 0 and token == "|":
             return ""
-        if depth == 0 and sign.isascii() and (sign.isalpha() or sign == "_"):
-            run, index = run + sign, index + 1
-            continue
-        if depth == 0 and sign in _OPTIONAL:
-            run = run[:-1]  # the letter before may be missing
-        best, run = max(best, run, key=len), ""
-        if sign in "()":
-            depth += 1 if sign == "(" else -1
-        index = _after(pattern, index)
-    return max(best, run, key=len).lower()
-
-
-def _after(pattern: str, index: int) -> int:
-    """The place after the escape, set, count or single sign at this place."""
-    sign = pattern[index]
-    if sign == "\\":
-        return index + 2
-    if sign == "{":
-        return pattern.index("}", index) + 1
-    if sign != "[":
-        return index + 1
-    end = index + 2 if pattern[index + 1] in "^]" else index + 1
-    while pattern[end] != "]":
-        end += 2 if pattern[end] == "\\" else 1
-    return end + 1
+        elif depth == 0 and token[0] in _OPTIONAL:
+            runs[-1] = runs[-1][:-1]  # the letter before may be missing
+        runs.append(token if depth == 0 and _LETTERS.match(token) else "")
+    return max(runs, key=len).lower()

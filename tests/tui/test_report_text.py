@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpuwhy.kb.load import load
+from gpuwhy.probes.artefacts.read import NotUnderstood
 from gpuwhy.tui import report_text
+from gpuwhy.tui.report import places
 from gpuwhy.tui.wording import columns, command_lines, encodable, visible, wrapped
 from tests.tui.pack import OOM, report
 
@@ -89,6 +91,17 @@ def test_no_line_is_wider_than_the_terminal(rules: Path, artefact: str, name: st
     for width in (60, 80):
         shown = report_text.render(report(rules, artefact, name=name), width=width)
         assert max(map(columns, shown.splitlines())) <= width
+
+
+def test_places_not_read_for_one_reason_stand_together() -> None:
+    ranges = [(3, 3), (5, 6), (8, 8), (10, 20), (30, 30)]  # 1 + 2 + 1 + 11 + 1 = 16 lines
+    found = [NotUnderstood("a.log", first, last, "no known format") for first, last in ranges]
+    found += [NotUnderstood("b.bin", None, None, "binary file"), NotUnderstood("a.log", 40, 41, "cut short")]
+    assert places(found) == [
+        ("line 3, lines 5-6, line 8 and 2 more places (16 lines in all) of a.log", "no known format"),
+        ("b.bin", "binary file"),
+        ("lines 40-41 of a.log", "cut short"),
+    ]
 
 
 def test_colour_is_put_on_top_of_the_same_text(rules: Path) -> None:
