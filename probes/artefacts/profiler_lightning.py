@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpuwhy.kb.facts import JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
@@ -21,6 +21,7 @@ _FETCH = re.compile(
     r"(?i)train_dataloader_next|get_train_batch|fetch_next_train_batch|train_next$|training_?epoch_?loop\]?\..*next"
 )
 _OPTIMIZER = re.compile(r"optimizer_step(?:_and_closure(?:_\d{1,3})?|_with_closure(?:_\d{1,3})?)?$")
+_NUMBERED = re.compile(r"optimizer_step_(?:and|with)_closure_\d{1,3}$")
 _STEP_AND_BACKWARD = re.compile(r"training_step_and_backward$")
 _TRAINING_STEP = re.compile(r"(?:^|\.)training_step$|model_forward$")
 _BACKWARD = re.compile(r"(?:^|\.)(?:model_)?backward$")
@@ -125,6 +126,18 @@ def _row_readings(row: _Row) -> Iterator[Reading]:
             yield Reading(fact, value, row.line.number, row.line.text.strip()[:200], entity)
 
 
+def _optimizer(rows: Sequence[_Row]) -> _Row | None:
+    """The row of the optimizer step; with several optimizers, which take turns, one row for all of them together.
+
+    Rows that are cut off show in the closures: they hold the training step and backward, so they take as long at least.
+    """
+    longest, numbered = _longest(rows, _OPTIMIZER), [row for row in rows if _NUMBERED.search(row.name)]
+    if longest is None or longest.total is None:
+        return None
+    several = sum(row.total or 0.0 for row in numbered) if longest in numbered else 0.0
+    return replace(longest, total=max(longest.total, several, _inside_optimizer(rows) or 0.0))
+
+
 def _longest(rows: Sequence[_Row], pattern: re.Pattern[str]) -> _Row | None:
     """Of the rows with such a name the one with most time: one of them may contain the others."""
     fitting = [row for row in rows if row.total is not None and pattern.search(row.name)]
@@ -150,7 +163,7 @@ def _step_readings(rows: Sequence[_Row]) -> Iterator[Reading]:
         calls = counted.calls if counted is not None and counted.calls else fetch.calls
         if calls:
             yield _fact("step.data_wait_seconds", fetch.total / calls, fetch)
-    yield from _nested_shares(rows, whole, batch, optimizer)
+    yield from _nested_shares(rows, whole, batch, _optimizer(rows))
     checkpoint = _longest(rows, _CHECKPOINT)
     if checkpoint is not None and checkpoint.total is not None:
         yield _fact("step.checkpoint_share", min(1.0, checkpoint.total / whole), checkpoint)
@@ -176,7 +189,7 @@ def _nested_shares(rows: Sequence[_Row], whole: float, batch: _Row | None, optim
         if optimizer is not None and optimizer.total is not None and optimizer.total <= batch.total:
             yield _fact("step.batch_overhead_share", (batch.total - optimizer.total) / whole, optimizer)
     inner = _inside_optimizer(rows)
-    if optimizer is not None and optimizer.total is not None and inner is not None and inner <= optimizer.total:
+    if optimizer is not None and optimizer.total is not None and inner is not None and inner < optimizer.total:
         yield _fact("step.optimizer_share", (optimizer.total - inner) / whole, optimizer)
 
 

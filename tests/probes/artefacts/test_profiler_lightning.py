@@ -95,6 +95,29 @@ optimizer_step      \t|  0.1            \t|  1.0
     assert values(scan(FORMAT, closure))["step.data_wait_share", "job:this"] == pytest.approx(0.6)
 
 
+TWO_OPTIMIZERS = """FIT Profiler Report
+Action                             |  Mean duration (s) |Num calls |  Total time (s) |  Percentage % |
+Total                              |  -                 |_         |  110.0          |  100 %        |
+run_training_epoch                 |  10.0              |10        |  100.0          |  91           |
+run_training_batch                 |  0.95              |100       |  95.0           |  86           |
+training_step_and_backward         |  0.45              |200       |  90.0           |  82           |
+optimizer_step_and_closure_0       |  0.6               |100       |  60.0           |  55           |
+optimizer_step_and_closure_1       |  0.32              |100       |  32.0           |  29           |
+"""
+
+
+def test_optimizers_that_take_turns_belong_together() -> None:
+    facts = values(scan(FORMAT, TWO_OPTIMIZERS))
+    assert facts["step.batch_overhead_share", "job:this"] == pytest.approx(0.03)  # 95 less 60 and 32 s
+    assert facts["step.optimizer_share", "job:this"] == pytest.approx(0.02)  # 92 s less 90 s in the closures
+
+
+def test_an_optimizer_that_is_cut_off_takes_at_least_what_its_closure_holds() -> None:
+    facts = values(scan(FORMAT, TWO_OPTIMIZERS.rpartition("optimizer_step")[0]))
+    assert facts["step.batch_overhead_share", "job:this"] == pytest.approx(0.05)  # 95 less 90 s
+    assert ("step.optimizer_share", "job:this") not in facts
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, len(OLD)), st.integers(0, len(NEW)), st.text(max_size=20))
 def test_cut_and_spliced_tables_never_raise(start: int, end: int, junk: str) -> None:
