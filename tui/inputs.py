@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from gpuwhy.probes.artefacts.read import LARGE_BYTES, find_inputs
 
@@ -20,7 +21,11 @@ def named(paths: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
     seen: set[str] = set()
     for argument in paths:
         if argument == "-":
-            yield from _standard_input()
+            yield from _streamed(STANDARD_INPUT, sys.stdin.buffer)
+            continue
+        if Path(argument).is_fifo() or Path(argument).is_char_device():  # <(command): it can be read once only
+            with open(argument, "rb") as stream:
+                yield from _streamed(argument, stream)
             continue
         for name, path in find_inputs([argument]):
             unique = str(path) if name in seen else name
@@ -28,17 +33,17 @@ def named(paths: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
             yield unique, path
 
 
-def _standard_input() -> Iterator[tuple[str, Path | bytes]]:
+def _streamed(name: str, stream: BinaryIO) -> Iterator[tuple[str, Path | bytes]]:
     """What is pasted or piped. Where it is large it waits in a temporary file, and is read as a large file is."""
-    content = sys.stdin.buffer.read(LARGE_BYTES + 1)
+    content = stream.read(LARGE_BYTES + 1)
     if len(content) <= LARGE_BYTES:
-        yield STANDARD_INPUT, content
+        yield name, content
         return
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="gpuwhy-") as file:
         while content:
             file.write(content)
-            content = sys.stdin.buffer.read(CHUNK_BYTES)
+            content = stream.read(CHUNK_BYTES)
         file.flush()
-        yield STANDARD_INPUT, Path(file.name)
+        yield name, Path(file.name)

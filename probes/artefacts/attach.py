@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -61,7 +62,7 @@ def typed(value: Value, spec: FactSpec) -> Value | None:
     if spec.type in ("text", "choice"):
         fits = isinstance(value, str) and (spec.type == "text" or value in spec.choices)
         return value if fits else None
-    if isinstance(value, (bool, str)) or value != value or value in (float("inf"), float("-inf")):
+    if isinstance(value, (bool, str)) or not -sys.float_info.max <= value <= sys.float_info.max:
         return None
     if spec.type == "integer":
         return int(value) if value == int(value) else None

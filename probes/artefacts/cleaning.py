@@ -36,7 +36,7 @@ def decode(raw: bytes) -> str:
         raw = raw[3:]
     elif raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return raw.decode("utf-16", errors="replace")
-    elif _looks_utf16(raw):
+    elif looks_utf16(raw):
         return raw.decode("utf-16-le", errors="replace")
     try:
         return raw.decode("utf-8")
@@ -47,7 +47,8 @@ def decode(raw: bytes) -> str:
     return text if inside <= others // 4 else raw.decode("cp1252", errors="replace")
 
 
-def _looks_utf16(raw: bytes) -> bool:
+def looks_utf16(raw: bytes) -> bool:
+    """True for UTF-16 text without a byte order mark, as far as its beginning tells."""
     head = raw[:512]
     odd = head[1::2]
     return len(head) >= 16 and odd.count(0) > 0.8 * len(odd) and head[::2].count(0) < 0.1 * len(odd)

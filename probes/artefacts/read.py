@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from gpuwhy.kb.facts import Absent, Fact
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts import registry
 from gpuwhy.probes.artefacts.attach import attach
-from gpuwhy.probes.artefacts.cleaning import clean
+from gpuwhy.probes.artefacts.cleaning import clean, looks_utf16
 from gpuwhy.probes.artefacts.context import is_context
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text
 
@@ -139,43 +140,52 @@ def _head(name: str, source: Path | bytes) -> tuple[bytes, bool]:
 
 
 def _binary(head: bytes) -> bool:
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or looks_utf16(head):
         return False
     return head.count(0) > len(head) // 50
 
 
 def _text(name: str, source: Path | bytes, packed: bool) -> tuple[Text, list[NotUnderstood]]:
-    if isinstance(source, Path) and not packed and source.stat().st_size > LARGE_BYTES:
+    if not packed:
+        return _plain_text(name, source)
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="gpuwhy-") as file:
+        complete = _unpack(source, file)
+        file.flush()
+        text, skipped = _plain_text(name, Path(file.name))
+    if not complete:
+        reason = "gzip file damaged, cut short or larger than is read; its start was read"
+        skipped.append(NotUnderstood(name, None, None, reason))
+    return text, skipped
+
+
+def _plain_text(name: str, source: Path | bytes) -> tuple[Text, list[NotUnderstood]]:
+    if isinstance(source, Path) and source.stat().st_size > LARGE_BYTES:
         from gpuwhy.probes.artefacts.large_text import select
 
         large = select(source, name)
         note = "only searched for failures and sampled: the file is large"
         return large.text, [NotUnderstood(name, first, last, note) for first, last in large.skipped]
     raw = source if isinstance(source, bytes) else source.read_bytes()
-    cut: list[NotUnderstood] = []
-    if packed:
-        raw, complete = _unpack(raw)
-        if not complete:
-            cut.append(
-                NotUnderstood(name, None, None, "gzip file cut short or larger than is read; its start was read")
-            )
-    return Text(name, tuple(Line(number, line) for number, line in enumerate(clean(raw), 1))), cut
+    return Text(name, tuple(Line(number, line) for number, line in enumerate(clean(raw), 1))), []
 
 
-def _unpack(raw: bytes) -> tuple[bytes, bool]:
-    unpacker = zlib.decompressobj(31)
-    try:
-        content = unpacker.decompress(raw, MAX_UNPACKED_BYTES)
-    except zlib.error:
-        content = b""
-        unpacker = zlib.decompressobj(31)
-        for start in range(0, len(raw), HEAD_BYTES):
-            try:
-                content += unpacker.decompress(raw[start : start + HEAD_BYTES])
-            except zlib.error:
-                break
-        return content, False
-    return content, unpacker.eof
+def _unpack(source: Path | bytes, into: IO[bytes]) -> bool:
+    """Write out what a gzip file holds, all its members; False if that is not the whole."""
+    import gzip
+    import io
+
+    written = 0
+    with gzip.open(io.BytesIO(source) if isinstance(source, bytes) else source) as packed:
+        try:
+            while piece := packed.read1(HEAD_BYTES):
+                written += into.write(piece)
+                if written > MAX_UNPACKED_BYTES:
+                    return False
+        except (EOFError, OSError, zlib.error):
+            return False
+    return True
 
 
 def _scan(text: Text) -> list[Extract]:

@@ -136,6 +136,13 @@ def test_a_long_pipe_is_read_as_a_large_file_is(rules: Path) -> None:
     assert any("large" in one["reason"] for one in report["not_understood"])
 
 
+def test_the_output_of_a_command_can_stand_for_a_file(rules: Path, oom: Path) -> None:
+    command = f"{sys.executable} -m gpuwhy diagnose --rules {rules} --format json <(cat {oom}) <(echo more)"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert "oom.request_bytes" in {fact["id"] for fact in json.loads(done.stdout)["facts"]}
+
+
 def test_a_folder_is_all_its_files_and_one_diagnosis(rules: Path, tmp_path: Path) -> None:
     (tmp_path / "job" / "deep").mkdir(parents=True)
     (tmp_path / "job" / "deep" / "oom.txt").write_text(OOM)
