@@ -17,7 +17,7 @@ from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_num
 LONGEST = 400
 """Longer lines are dumps."""
 
-MOST_LINES = 1_000
+MOST_LINES = 300
 """Lines looked at: people write comparisons by hand; of more, those at both ends."""
 
 REACH = 8
