@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from gpuwhy.probes.artefacts.contract import Line
 
@@ -96,6 +96,10 @@ def _frames_before(lines: Sequence[Line], index: int) -> list[str]:
     return frames
 
 
-def goes_on(lines: Sequence[Line], first: int, last: int) -> bool:
-    """True if the message itself, or the lines right after it, say that the program goes on without the memory."""
-    return any(_RECOVERS.search(line.text[:600]) for line in lines[first : last + 1 + _LINES_AFTER])
+def goes_on(lines: Sequence[Line], first: int, last: int, others: Container[int] = ()) -> bool:
+    """True if the message itself, or the lines right after it, say that the program goes on without the memory.
+
+    Lines with the numbers `others` belong to other messages and do not count.
+    """
+    near = lines[first : last + 1 + _LINES_AFTER]
+    return any(_RECOVERS.search(line.text[:600]) for line in near if line.number not in others)

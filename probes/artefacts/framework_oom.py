@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
@@ -46,6 +46,7 @@ _HINTS = (
     "memory pool usage",
     "cuda error in",
     "error allocating",
+    "that was not possible",
     "leave no gpu memory",
     "oom when allocating",
     "resource_exhausted",
@@ -112,7 +113,8 @@ def _scan(text: Text) -> Iterable[Extract]:
         device = failure.facts.get("oom.device_index")
         parent = gpu(device) if isinstance(device, int) else JOB
         entity = Entity("failure", f"{failure.allocator}-{counts[failure.allocator]}", parent)
-        _add_context(failure, text)
+        others = {number for one in failures if one is not failure for number in one.claimed}
+        _add_context(failure, text, others - failure.claimed)
         readings.extend(_readings(failure, text, entity))
         claimed |= failure.claimed
     readings.extend(_warnings(failures, text))
@@ -243,11 +245,11 @@ def _without_repeats(failures: Sequence[_Failure], text: Text) -> list[_Failure]
     return list(first.values())
 
 
-def _add_context(failure: _Failure, text: Text) -> None:
+def _add_context(failure: _Failure, text: Text, others: Container[int]) -> None:
     activity = activity_before(text.lines, failure.first)
     if activity is not None:
         failure.facts.setdefault("oom.during", activity)
-    if goes_on(text.lines, failure.first, failure.last) and not failure.detail:
+    if goes_on(text.lines, failure.first, failure.last, others) and not failure.detail:
         failure.facts.setdefault("oom.recovered", True)
     if failure.repeats > 1:
         failure.facts["oom.repeat_count"] = failure.repeats

@@ -129,7 +129,9 @@ _ENGINE_MEMORY = re.compile(r"\[MemUsageChange\][^\n]{0,200}?\bnow: CPU [0-9]{1,
 _CHUNKS = re.compile(rf"\b(\d{{1,9}}) Chunks of size (\d{{1,15}}) totall?ing ({SIZE})")
 _FREE_CHUNK = re.compile(r"\bFree\s{1,3}at\s{1,3}(?:0x)?[0-9a-f]{1,18} of size (\d{1,15})", re.IGNORECASE)
 _PHASE_TOKENS = re.compile(r"\b(prompt processing|text generation) with (\d{1,9}) tokens", re.IGNORECASE)
-_EXIT = re.compile(r"\bexit(?:ed)?[ _]{0,2}(?:with )?(?:code|status)[ :=(]{1,20}(-?\d{1,4})\b", re.IGNORECASE)
+_EXIT = re.compile(
+    r"\bexit(?:ed|s)?[ _]{0,2}(?:with )?(?:return )?(?:code|status)[ :=(]{1,20}(-?\d{1,4})\b", re.IGNORECASE
+)
 _LARGEST_FILE_ROWS = 2000
 _MOST_EARLIER = 100
 

@@ -14,6 +14,11 @@ CUDA = (
     wording(
         "cuda", r"\bOut of memory allocating <request> \(allocated so far: <allocated>(?:, limit set to: <allowed>)?"
     ),
+    wording(  # XGBoost; inside a quoted exception its line breaks are escaped
+        "cuda",
+        r"\bcudaErrorMemoryAllocation: out of memory(?:\s|\\{1,4}n){1,6}- Free memory: <free>"
+        r"(?:\s|\\{1,4}n){1,6}- Requested memory: <request>",
+    ),
     wording("cuda", r"\bout of memory to allocate <request>(?: bytes)? \(total <allocated>(?: bytes)?\)"),
     wording(
         "cuda",

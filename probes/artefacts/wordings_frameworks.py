@@ -59,6 +59,17 @@ TENSORFLOW = (
 JAX = (
     wording(
         "jax",
+        r"\bAttempting to (?:reserve|allocate) <request>(?: at the bottom of memory)?\. That was not possible\. "
+        r"There are <free> free\b(?:[^\n]{0,200}\n){1,3}?[^\n]{0,40}HBM capacity <capacity>:"
+        r"(?:[^\n]{0,200}\n){1,6}?[^\n]{0,60}Currently allocated: <allocated>",
+    ),
+    wording(
+        "jax",
+        r"\bAttempting to (?:reserve|allocate) <request>(?: at the bottom of memory)?\. That was not possible\. "
+        r"There are <free> free\b",
+    ),
+    wording(
+        "jax",
         r"\bRan out of memory in memory space (?:hbm|vmem|smem)\. Used <allocated> of <capacity> \w{3,5}\.",
     ),
     wording(

@@ -334,3 +334,37 @@ def test_a_failure_in_graph_capture_says_so() -> None:
         "RuntimeError: CUDA error: out of memory"
     )
     assert facts["oom.during"] == "graph-capture"
+
+
+@pytest.mark.parametrize("end", ["\n", "\\n", "\\\\n"])
+def test_the_figures_of_xgboost_also_where_an_exception_is_quoted(end: str) -> None:
+    head = "std::bad_alloc: cudaErrorMemoryAllocation: out of memory"
+    _, facts = _one(end.join((head, "- Free memory: 2GB", "- Requested memory: 4GB")))
+    assert facts["oom.free_bytes"] == 2 * GIB
+    assert facts["oom.request_bytes"] == 4 * GIB
+
+
+def test_a_program_that_does_not_fit_an_accelerator() -> None:
+    _, facts = _one(
+        "RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:\n"
+        "Attempting to reserve 4.00G at the bottom of memory. That was not possible. There are 2.00G free; \n"
+        "HBM capacity 8.00G:\n"
+        "       Top-of-Memory reserved:  512.00M (     536,870,912 bytes)\n"
+        "          Currently allocated:    5.50G (   5,905,580,032 bytes)\n"
+    )
+    assert facts["oom.allocator"] == "jax"
+    assert facts["oom.request_bytes"] == 4 * GIB
+    assert facts["oom.free_bytes"] == 2 * GIB
+    assert facts["oom.capacity_bytes"] == 8 * GIB
+    assert facts["oom.allocated_bytes"] == 5.5 * GIB
+
+
+def test_a_warning_after_a_failure_does_not_make_the_failure_a_warning() -> None:
+    found = _failures(
+        "W op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with shape[1000,500]\n"
+        "W bfc_allocator.cc:217] Allocator (GPU_0_bfc) ran out of memory trying to allocate 84.60MiB. "
+        "The caller indicates that this is not a failure, but may mean that there could be performance gains.\n"
+    )
+    failed, warned = found["job:this/failure:tensorflow-1"], found["job:this/failure:tensorflow-2"]
+    assert "oom.recovered" not in failed
+    assert warned["oom.recovered"] is True
