@@ -69,6 +69,19 @@ _MESSAGES = (
 _OFFLOAD_BLOCK = re.compile(r"['\"]?\boffload_(?:optimizer|param)['\"]?\s?:")
 _OFFLOAD_DEVICE = re.compile(r"['\"]?device['\"]?\s?:\s?['\"]?(?P<device>cpu|nvme|none)\b")
 _BLOCK_LINES = 4
+_WORDS = (
+    "gpu available",
+    "ultralytics",
+    "yolov",
+    "device",
+    " cpu",
+    "launch_blocking",
+    "offload",
+    "mixed precision",
+    "tensor cores",
+    "grid size",
+    "many workers",
+)
 
 
 def scan(text: Text) -> Iterator[Extract]:
@@ -76,7 +89,8 @@ def scan(text: Text) -> Iterator[Extract]:
     found: dict[tuple[str, Entity], Reading] = {}
     claimed: set[int] = set()
     for line in text.lines:
-        if len(line.text) <= LONGEST:
+        lowered = line.text.lower() if len(line.text) <= LONGEST else ""
+        if any(word in lowered for word in _WORDS):
             for reading in _readings(line):
                 found[reading.fact, reading.entity] = reading
                 claimed.add(line.number)
@@ -113,21 +127,4 @@ def _offload(lines: tuple[Line, ...]) -> Iterator[Reading]:
                 yield Reading("job.offload", True, line.number, line.text.strip()[:200], JOB)
 
 
-FORMAT = TextFormat(
-    "framework-messages",
-    "Messages of frameworks on how they run",
-    (
-        "gpu available",
-        "ultralytics",
-        "yolov",
-        "device",
-        " cpu",
-        "launch_blocking",
-        "offload",
-        "mixed precision",
-        "tensor cores",
-        "grid size",
-        "many workers",
-    ),
-    scan,
-)
+FORMAT = TextFormat("framework-messages", "Messages of frameworks on how they run", _WORDS, scan)
