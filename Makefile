@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed.stamp
 EXAMPLE := examples/out-of-memory.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lint types contracts wheel readme bench clean
+.PHONY: help setup run test check lint types contracts wheel docs readme bench clean
 
 help: ## List the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name says; do \
@@ -48,6 +48,9 @@ wheel: setup ## Build dist/*.whl and see that no tracked file of the product is 
 	rm -rf build dist
 	$(BIN)/python -m build --wheel --outdir dist .
 	$(BIN)/python .ci/check-wheel dist/*.whl
+
+docs: setup ## Write docs/thresholds.md from the rules
+	$(BIN)/python -m gpuwhy.kb.thresholds > docs/thresholds.md
 
 readme: setup ## Write what gpuwhy prints now into README.md
 	$(BIN)/python .ci/refresh-readme
