@@ -161,7 +161,7 @@ class _Table:
             Over.MEDIAN: own.median,
             Over.SUM: own.sum,
         }[ref.over or Over.MAX]().over("host")
-        return nw.when(readings > 0).then(made)
+        return nw.when((readings > 0) & made.is_finite()).then(made)
 
     def truth(self, tree: Condition) -> nw.Expr:
         """A condition as a boolean expression; null is unknown."""

@@ -24,7 +24,7 @@ class Verdict:
     """A condition judged over facts, with what decided it.
 
     Of a comparison: `fact` is the reading, `bound` the threshold (of `than`: the other fact times the factor),
-    `margin` by how much it holds (negative: by how much it fails), in the fact's unit. `unknown` says why it is unknown.
+    `margin` by how much it holds (negative: fails), in the fact's unit; `unknown` says why it is unknown.
     """
 
     truth: Truth

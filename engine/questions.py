@@ -7,6 +7,7 @@ again as if it were known. A fact is worth the conclusions that its answers woul
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuwhy.engine.conclusions import conclude
@@ -31,18 +32,30 @@ def questions(
     if not open_ones:
         return ()
     base = _relevant(kb, base)
-    wanted = _wanted(kb, open_ones)
+    wanted = _wanted(kb, open_ones, World(kb.facts, base))
     asked = [_worth(kb, base, fact, entity, open_ones, language) for fact, entity in wanted[:MAX_TRIED]]
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
 
 
 def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
-    """The facts that some rule reads; an artefact can hold thousands that none does."""
+    """The facts that some rule reads; an artefact can hold thousands that none does.
+
+    Of the others one for each of two entities of a kind: whether a kind has one entity or several changes what is seen.
+    """
     read = {fact for signature in kb.signatures for fact in needs_of(kb, signature.id)}
-    return FactBase({key: fact for key, fact in base.by_key.items() if key[0] in read}, base.absent)
+    kept = {key for key in base.by_key if key[0] in read}
+    seen = {one for _, entity in kept for one in entity.lineage()}
+    counted = Counter(one.kind for one in seen)
+    for key in base.by_key:
+        new = [one for one in key[1].lineage() if one not in seen]
+        if any(counted[one.kind] < 2 for one in new):
+            kept.add(key)
+            seen.update(new)
+            counted.update(one.kind for one in new)
+    return FactBase({key: fact for key, fact in base.by_key.items() if key in kept}, base.absent)
 
 
-def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion]) -> list[tuple[FactSpec, Entity]]:
+def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) -> list[tuple[FactSpec, Entity]]:
     """Facts that can be learnt and that an open conclusion needs, directly or for a derivation; the best first."""
     givers = sources(kb)
     wanted: dict[str, tuple[FactSpec, Entity]] = {}
@@ -53,7 +66,7 @@ def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion]) -> list[tuple[Fa
                 name = todo.pop(0)
                 spec = kb.facts[name]
                 if name not in wanted and (spec.ask or spec.obtain):
-                    wanted[name] = (spec, _entity(spec, result.entity))
+                    wanted[name] = (spec, _entity(spec, result.entity, world))
                 todo.extend(
                     read for read in givers.get(name, ()) if read not in todo and read != name and read not in wanted
                 )
@@ -75,11 +88,9 @@ def _missing(result: SignatureResult) -> Iterable[str]:
                 )
 
 
-def _entity(spec: FactSpec, near: Entity) -> Entity:
-    for one in near.lineage():
-        if one.kind == spec.entity:
-            return one
-    return {"job": JOB, "host": HOST}.get(spec.entity, Entity(spec.entity, "0", HOST))
+def _entity(spec: FactSpec, near: Entity, world: World) -> Entity:
+    """Whom a question about a fact is about: the entity whose fact `near` sees, or a first one of its kind."""
+    return world.home(spec.id, near) or {"job": JOB, "host": HOST}.get(spec.entity, Entity(spec.entity, "0", HOST))
 
 
 def _worth(

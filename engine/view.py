@@ -6,6 +6,7 @@ facts of the only GPU, and aggregates over several.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from statistics import mean, median
 
@@ -89,7 +90,8 @@ class World:
         numbers = [float(one.value) for one in found if not isinstance(one.value, str)]
         if not numbers:
             return None
-        return _aggregated(ref, _AGGREGATES[ref.over](numbers), found[0].unit, found)
+        value = _AGGREGATES[ref.over](numbers)
+        return _aggregated(ref, value, found[0].unit, found) if math.isfinite(value) else None
 
 
 _AGGREGATES: Mapping[Over, Callable[[list[float]], float]] = {

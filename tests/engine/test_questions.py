@@ -1,0 +1,136 @@
+"""The next best question: what separates most for its effort, about the right thing, and only what can be learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpuwhy.engine.diagnose import diagnose
+from gpuwhy.engine.model import Question
+from gpuwhy.kb.conditions import All, Not
+from gpuwhy.kb.facts import HOST, JOB, Fact, gpu
+from gpuwhy.kb.model import Answer, Derivation, Exclusion, FactSpec, Obtain, Signature
+from tests.engine.small import SPECS, base, derivation, fact, is_, knowledge, signature
+
+
+def askable(**efforts: str) -> dict[str, FactSpec]:
+    """The vocabulary, where these facts (`__` for the dot) can be learnt with that effort."""
+    found = dict(SPECS)
+    for name, effort in efforts.items():
+        spec = found[name.replace("__", ".")]
+        how = Obtain(effort, f"look at {spec.id}", f"show {spec.id}")
+        found[spec.id] = replace(spec, ask=f"What is {spec.id}?", obtain=(how,))
+    return found
+
+
+def asked(
+    specs: dict[str, FactSpec], signatures: Iterable[Signature], *facts: Fact, derivations: Iterable[Derivation] = ()
+) -> list[Question]:
+    return list(diagnose(knowledge(derivations, signatures, specs=specs), base(*facts)).questions)
+
+
+FLAG, TRAINS = is_("job.flag", "eq", True), is_("job.mode", "eq", "train")
+
+
+def test_the_fact_that_separates_two_causes_is_asked() -> None:
+    both = [signature("sig.a", "job", FLAG, "slow.a"), signature("sig.b", "job", Not(FLAG), "slow.b")]
+    (question,) = asked(askable(job__flag="question"), both)
+    assert (question.fact, question.entity, question.separates) == ("job.flag", JOB, ("slow.a", "slow.b"))
+    assert (question.ask, question.how, question.command) == ("What is job.flag?", "look at job.flag", "show job.flag")
+
+
+def test_the_question_that_settles_more_comes_first() -> None:
+    some = [
+        signature("sig.a", "job", FLAG, "slow.a"),
+        signature("sig.b", "job", Not(FLAG), "slow.b"),
+        signature("sig.c", "job", TRAINS, "slow.c"),
+    ]
+    found = asked(askable(job__flag="question", job__mode="question"), some)
+    assert [one.fact for one in found] == ["job.flag", "job.mode"]
+
+
+def test_a_free_reading_comes_before_a_restart() -> None:
+    some = [signature("sig.a", "job", FLAG, "slow.a"), signature("sig.c", "job", TRAINS, "slow.c")]
+    found = asked(askable(job__flag="restart", job__mode="reading"), some)
+    assert [(one.fact, one.effort) for one in found] == [("job.mode", "reading"), ("job.flag", "restart")]
+
+
+def test_the_cheapest_way_to_learn_it_is_told() -> None:
+    specs = askable(job__flag="restart")
+    cheap = Obtain("reading", "it is printed", "cat log")
+    specs["job.flag"] = replace(specs["job.flag"], obtain=(*specs["job.flag"].obtain, cheap))
+    (question,) = asked(specs, [signature("sig.a", "job", FLAG)])
+    assert (question.effort, question.how, question.command) == ("reading", "it is printed", "cat log")
+
+
+def test_what_nobody_can_learn_is_not_asked() -> None:
+    assert asked(SPECS, [signature("sig.a", "job", FLAG)]) == []
+
+
+def test_what_is_known_is_not_asked() -> None:
+    assert asked(askable(job__flag="question"), [signature("sig.a", "job", FLAG)], fact("job.flag", True)) == []
+
+
+def test_what_would_change_nothing_is_not_asked() -> None:
+    never = signature("sig.a", "job", All((FLAG, is_("job.share", "gt", 0.5), is_("job.total", "gt", 1.0))))
+    specs = askable(job__flag="question")
+    found = asked(specs, [never])
+    assert [one.fact for one in found] == ["job.flag"]  # "no" would rule it out
+    assert asked(specs, [never], fact("job.share", 0.1)) == []  # ruled out already
+
+
+def test_a_fact_that_a_derivation_needs_is_asked_for() -> None:
+    steps = [derivation("job.share", "job", "job.total / 100")]
+    found = asked(
+        askable(job__total="reading"),
+        [
+            signature("sig.a", "job", is_("job.total", "gt", 5.0)),
+            signature("sig.b", "job", is_("job.share", "gt", 0.5), "slow.b"),
+        ],
+        derivations=steps,
+    )
+    assert [one.fact for one in found] == ["job.total"]
+
+
+def test_the_question_is_about_the_gpu_that_is_there() -> None:
+    some = [signature("sig.a", "job", is_("gpu.hot", "eq", True))]
+    (question,) = asked(askable(gpu__hot="reading"), some, fact("gpu.watts", 5.0, gpu(3)))
+    assert question.entity == gpu(3)
+
+
+def test_a_second_gpu_of_which_no_rule_reads_anything_is_not_forgotten() -> None:
+    some = [signature("sig.a", "job", is_("gpu.hot", "eq", True))]
+    facts = [fact("gpu.watts", 5.0, gpu(number)) for number in range(2)]
+    assert (
+        asked(askable(gpu__hot="reading"), some, *facts) == []
+    )  # an answer about one of two says nothing of "the" GPU
+
+
+def test_the_question_about_one_gpu_of_two_is_about_that_one() -> None:
+    some = [signature("sig.a", "gpu", is_("gpu.hot", "eq", True), given=is_("gpu.watts", "gt", 6.0))]
+    facts = [fact("gpu.watts", 5.0, gpu(0)), fact("gpu.watts", 7.0, gpu(1))]
+    (question,) = asked(askable(gpu__hot="reading"), some, *facts)
+    assert question.entity == gpu(1)
+
+
+def test_a_number_is_tried_on_both_sides_of_its_threshold() -> None:
+    some = [
+        signature("sig.a", "job", is_("host.cores", "lt", 8), "slow.a"),
+        signature("sig.b", "job", is_("host.cores", "ge", 8), "slow.b"),
+    ]
+    (question,) = asked(askable(host__cores="reading"), some)
+    assert (question.entity, question.separates) == (HOST, ("slow.a", "slow.b"))
+
+
+def test_what_keeps_a_likely_cause_from_being_confirmed_is_asked() -> None:
+    some = [signature("sig.a", "job", TRAINS, confirms=TRAINS, excludes=(Exclusion(FLAG, "flagged"),))]
+    (question,) = asked(askable(job__flag="question"), some, fact("job.mode", "train"))
+    assert question.fact == "job.flag"
+
+
+def test_the_answers_a_person_may_give_come_with_the_question() -> None:
+    specs = askable(job__mode="question")
+    answers = (Answer("train", "it trains"), Answer("serve", "it serves"))
+    specs["job.mode"] = replace(specs["job.mode"], answers=answers)
+    (question,) = asked(specs, [signature("sig.a", "job", TRAINS)])
+    assert question.answers == (("train", "it trains"), ("serve", "it serves"))
