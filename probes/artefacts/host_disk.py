@@ -13,14 +13,14 @@ from gpuwhy.probes.artefacts.host_values import binary_size, host_number, host_r
 
 _DF_HEAD = re.compile(r"^\s*(?:>\s?)?Filesystem\s.*(?:Use%|Capacity|IUse%|Mounted)", re.IGNORECASE)
 _DF_ROW = re.compile(
-    r"^\s*(?:>\s?)?(?P<device>\S{1,200}(?: \S{1,60})?)?\s+(?:[a-z][a-z0-9.]{1,15}\s+)?"
-    r"(?P<sizes>(?:[0-9][0-9.,]*[KMGTP]?i?B?\s+){3})(?P<used>[0-9]{1,3}|-)%?\s+(?P<mount>/\S{0,200})\s*$"
+    r"^\s{0,40}(?:>\s?)?(?P<device>\S{1,200}(?: \S{1,60})?)?\s{1,80}(?:[a-z][a-z0-9.]{1,15}\s{1,80})?"
+    r"(?P<sizes>(?:[0-9][0-9.,]{0,20}[KMGTP]?i?B?\s{1,80}){3})(?P<used>[0-9]{1,3}|-)%?\s{1,80}(?P<mount>/\S{0,200})\s*$"
 )
 _DF_CALL = re.compile(r"[$#>]\s*(?:sudo )?df\b")
 _BLOCK_UNIT = re.compile(r"(?i)\b(?:([0-9]{1,4})([KMG])?-blocks|([0-9]{1,6})-blocks)\b")
 _SHARED_MEMORY = "/dev/shm"
 
-_DEVICE_HEAD = re.compile(r"^\s*Device:?\s+.*(?:tps|r/s)")
+_DEVICE_HEAD = re.compile(r"^\s*Device:?\s.*(?:tps|r/s)")
 _CPU_HEAD = re.compile(r"^\s*avg-cpu:\s+%user")
 _CPU_FACTS = {
     "%user": "host.cpu_user_share",

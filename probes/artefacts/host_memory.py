@@ -48,7 +48,8 @@ def _free_unit(before: Sequence[Line], rows: Sequence[tuple[re.Match[str], Line]
         call = _FREE_CALL.search(line.text)
         if call:
             return _FREE_UNITS.get(call[1], _FREE_UNITS.get(call[1][-1:], 1024.0))
-    total = next((binary_size(found[2].split()[0]) for found, _ in rows if found[1] == "Mem"), None)
+    totals = [found[2].split()[:1] for found, _ in rows if found[1] == "Mem"]
+    total = binary_size(totals[0][0]) if totals and totals[0] else None
     if total is None or total >= 8e9:
         return 1.0
     return 1024.0**3 if total < 2048 else 1024.0**2 if total < 4e6 else 1024.0

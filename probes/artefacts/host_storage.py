@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from gpuwhy.kb.facts import HOST, Entity
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
@@ -31,6 +32,8 @@ _DD_CALL = re.compile(r"\bdd\s.{0,200}\bof=(\S{1,200})")
 _HDPARM = re.compile(r"^\s*Timing (cached|buffered disk|O_DIRECT disk) reads:.{0,60}=\s*([0-9.]{1,12}) ([KMG]?B)/sec")
 _THOUSANDS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _LONGEST_JSON = 4_000_000
+_MOST_LINES = 20_000
+_MOST_REPORTS = 50
 
 
 def scan_fio(text: Text) -> Iterator[Extract]:
@@ -98,11 +101,11 @@ def _samples(line: Line, job: str, direction: str) -> Iterator[Reading]:
 
 def scan_fio_json(text: Text) -> Iterator[Extract]:
     """One extract per `fio --output-format=json` report."""
-    for index, line in enumerate(text.lines):
-        if '"fio version"' not in line.text:
-            continue
+    found = (index for index, line in enumerate(text.lines) if '"fio version"' in line.text)
+    for index in islice(found, _MOST_REPORTS):
+        line = text.lines[index]
         start = index if line.text.lstrip().startswith("{") else max(0, index - 1)
-        body = "\n".join(one.text for one in text.lines[start:])[:_LONGEST_JSON].lstrip()
+        body = "\n".join(one.text for one in text.lines[start : start + _MOST_LINES])[:_LONGEST_JSON].lstrip()
         try:
             report, end = json.JSONDecoder().raw_decode(body)
         except (ValueError, RecursionError):

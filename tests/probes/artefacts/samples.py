@@ -1,0 +1,217 @@
+"""One small artefact, written by hand, of every text format: the seeds of the fuzz tests."""
+
+from __future__ import annotations
+
+SAMPLES = {
+    "allocator-settings": "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,garbage_collection_threshold:0.8\n",
+    "comparisons": "torch 2.1: 0.40 s/iter\ntorch 2.3: 0.25 s/iter\n",
+    "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
+    "framework-oom": (
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"
+        "OOM when allocating tensor with shape[64,512,1024] and type float on /job:localhost/device:GPU:0\n"
+        "CUDA error: out of memory\nRuntimeError: CUDNN_STATUS_ALLOC_FAILED\n"
+    ),
+    "gpu-digest": "run a  kernels 50 busy 2.00 ms span 8.00 ms mean kernel 40 us\n",
+    "gpustat": (
+        "node7                Mon Nov 30 02:15:06 2026  550.90.12\n"
+        "[0] NVIDIA A10       | 41°C,  97 % | 20111 / 23028 MB | ana(20100M) root(11M)\n"
+        "[1] NVIDIA A10       | 30°C,   0 % |    11 / 23028 MB | root(11M)\n"
+    ),
+    "top": (
+        "top - 02:15:06 up 3 days,  load average: 31.20, 30.11, 12.00\n"
+        "Tasks: 400 total,   9 running, 391 sleeping,   0 stopped,   0 zombie\n"
+        "%Cpu(s): 92.1 us,  3.0 sy,  0.0 ni,  1.2 id,  3.7 wa,  0.0 hi,  0.0 si,  0.0 st\n"
+        "MiB Mem : 257000.1 total,   1200.0 free, 200000.0 used,  55800.1 buff/cache\n"
+        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+        "   4711 ana       20   0   40.1g  12.0g   1.0g R 399.0   4.7 120:11.30 python\n"
+    ),
+    "mpstat": (
+        "Linux 5.15.0 (node7) \t11/30/26 \t_x86_64_\t(8 CPU)\n\n"
+        "02:15:06     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n"
+        "02:15:07     all   12.00    0.00    3.00   40.00    0.00    0.10    0.00    0.00    0.00   44.90\n"
+        "02:15:07       0   99.00    0.00    1.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00\n"
+    ),
+    "lscpu": (
+        "Architecture:                    x86_64\nCPU(s):                          64\n"
+        "Thread(s) per core:              2\nCore(s) per socket:              16\n"
+        "Socket(s):                       2\nNUMA node(s):                    2\n"
+        "Model name:                      Some CPU @ 2.30GHz\nNUMA node0 CPU(s):               0-15,32-47\n"
+    ),
+    "df": (
+        "Filesystem      Size  Used Avail Use% Mounted on\n/dev/nvme0n1p1  1.8T  1.7T   50G  98% /data\n"
+        "shm              64M   64M     0 100% /dev/shm\n"
+    ),
+    "iostat": (
+        "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+        "           5.00    0.00    2.00   45.00    0.00   48.00\n\n"
+        "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s  aqu-sz  %util\n"
+        "nvme0n1        900.00 115200.00     0.00   0.00   12.00   128.00    5.00    100.00   10.90  99.80\n"
+    ),
+    "host-memory-kills": (
+        "[12345.678901] Out of memory: Killed process 4711 (python) total-vm:41943040kB, anon-rss:33554432kB, "
+        "file-rss:1024kB, shmem-rss:2048kB, UID:1000 pgtables:70000kB oom_score_adj:0\n"
+    ),
+    "pressure": (
+        "$ cat /proc/pressure/io\nsome avg10=45.10 avg60=40.00 avg300=12.00 total=123456789\n"
+        "full avg10=30.00 avg60=25.00 avg300=9.00 total=98765432\n"
+    ),
+    "ulimit": (
+        "core file size              (blocks, -c) 0\nmax locked memory           (kbytes, -l) 65536\n"
+        "open files                          (-n) 1024\nmax user processes                  (-u) 4096\n"
+    ),
+    "time": "\nreal\t2m3.456s\nuser\t1m1.000s\nsys\t0m4.500s\n",
+    "free": (
+        "               total        used        free      shared  buff/cache   available\n"
+        "Mem:           257000      200000        1200         500       55800       54000\n"
+        "Swap:            8191        8000         191\n"
+    ),
+    "meminfo": (
+        "MemTotal:       263168000 kB\nMemFree:         1228800 kB\nMemAvailable:   55296000 kB\n"
+        "Cached:         50000000 kB\nSwapTotal:       8388604 kB\nSwapFree:         195000 kB\n"
+    ),
+    "vmstat": (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        " 9  4 819200 120000   9000 55000    0    0 90000   100 9000 9000 40  5 15 40  0\n"
+        " 8  5 819200 110000   9000 55000    0    0 95000   100 9000 9000 38  5 14 43  0\n"
+    ),
+    "fio": (
+        "seqread: (groupid=0, jobs=1): err= 0: pid=99: Mon Nov 30 02:15:06 2026\n"
+        "  read: IOPS=1200, BW=150MiB/s (157MB/s)(4500MiB/30001msec)\n"
+        "    clat (usec): min=90, max=90100, avg=830.10, stdev=100.00\n"
+    ),
+    "fio-json": (
+        '{\n  "fio version" : "fio-3.28",\n  "jobs" : [\n    {\n      "jobname" : "r",\n      "error" : 0,\n'
+        '      "read" : {\n        "bw_bytes" : 157286400,\n        "iops" : 1200.5,\n        "total_ios" : 36000\n'
+        "      }\n    }\n  ]\n}\n"
+    ),
+    "dd": "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 429 MB/s\n",
+    "dataloader-errors": (
+        "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's "
+        "workers are out of shared memory. Please try to raise your shared memory limit.\n"
+    ),
+    "memory-figures": "INFO 11-30 02:15:06 gpu_executor.py:122] # GPU blocks: 7000, # CPU blocks: 2048\n",
+    "memory-log": "".join(
+        f"2026-11-30 02:15:{10 * n:02} step {n} GPU memory used: {9000 + 500 * n} MB\n" for n in range(6)
+    ),
+    "pytorch-memory-summary": (
+        "|===========================================================================|\n"
+        "|                  PyTorch CUDA memory summary, device ID 0                 |\n"
+        "|---------------------------------------------------------------------------|\n"
+        "|            CUDA OOMs: 1            |        cudaMalloc retries: 3         |\n"
+        "|===========================================================================|\n"
+        "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n"
+        "|---------------------------------------------------------------------------|\n"
+        "| Allocated memory      |  14000 MiB |  22000 MiB |    712 GiB |    698 GiB |\n"
+        "| GPU reserved memory   |  23000 MiB |  23010 MiB |     30 GiB |   8000 MiB |\n"
+        "|===========================================================================|\n"
+    ),
+    "pytorch-memory-stats": (
+        "OrderedDict([('active.all.current', 7), ('allocated_bytes.all.current', 1073741824), "
+        "('allocated_bytes.all.peak', 2147483648), ('num_alloc_retries', 3), ('num_ooms', 1), "
+        "('reserved_bytes.all.current', 3221225472)])\n"
+    ),
+    "allocator-digest": "segments=12 reserved_MiB=23000 allocated_MiB=14000 active_MiB=14100\n",
+    "nsight-compute": (
+        "  axpy(float*, int) (9, 32, 1)x(384, 1, 1), Context 1, Stream 7, Device 0, CC 8.0\n"
+        "    Section: GPU Speed Of Light Throughput\n"
+        "    ----------------------- ------------- ------------\n"
+        "    Metric Name               Metric Unit Metric Value\n"
+        "    ----------------------- ------------- ------------\n"
+        "    Memory Throughput                   %        85.70\n"
+        "    DRAM Throughput                     %        84.10\n"
+        "    Duration                      usecond        12.50\n"
+        "    Compute (SM) Throughput             %        12.30\n"
+        "    ----------------------- ------------- ------------\n"
+    ),
+    "nsys-stats": (
+        " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n"
+        " Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)          Name\n"
+        " --------  ---------------  ---------  --------  --------  --------  --------  -----------  ---------------\n"
+        "    100.0          2000000       1000    2000.0    1900.0      1500      9000        100.0  void k<float>()\n"
+    ),
+    "nvprof": (
+        "==99== Profiling result:\n"
+        "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n"
+        " GPU activities:   60.00%  6.00000s      1000  6.0000ms  1.0000ms  9.0000ms  void my_kernel<float>(int)\n"
+        "                   40.00%  4.00000s       100  40.000ms  1.0000us  90.000ms  [CUDA memcpy HtoD]\n"
+        "      API calls:   90.00%  9.00000s      2000  4.5000ms  5.0000us  9.0000ms  cudaLaunchKernel\n"
+    ),
+    "lightning-profiler": (
+        "FIT Profiler Report\n\n"
+        "|  Action                       |  Mean duration (s)  |  Num calls  |  Total time (s)  |  Percentage %  |\n"
+        "----------------------------------------------------------------------------------------------------\n"
+        "|  Total                        |  -                  |  900        |  50.0            |  100 %         |\n"
+        "----------------------------------------------------------------------------------------------------\n"
+        "|  run_training_epoch           |  40.0               |  1          |  40.0            |  80.0          |\n"
+        "|  [_TrainingEpochLoop].train_dataloader_next  |  0.3 |  100        |  30.0            |  60.0          |\n"
+    ),
+    "python-traceback": (
+        'Traceback (most recent call last):\n  File "train.py", line 20, in <module>\n    loss.backward()\n'
+        "RuntimeError: something failed\n"
+    ),
+    "pytorch-oom": (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 "
+        "GiB of which 411.06 MiB is free. Process 99 has 3.00 GiB memory in use. Of the allocated memory 17.94 GiB is "
+        "allocated by PyTorch, and 4.87 GiB is reserved by PyTorch but unallocated.\n"
+    ),
+    "nvidia-smi-csv": (
+        "index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], temperature.gpu\n"
+        "0, NVIDIA A10, 97 %, 20111 MiB, 23028 MiB, 148.20 W, 71\n1, NVIDIA A10, [N/A], 11 MiB, 23028 MiB, [N/A], 30\n"
+    ),
+    "nvidia-smi-dmon": (
+        "# gpu   pwr  gtemp  mtemp     sm    mem    enc    dec   mclk   pclk\n"
+        "# Idx     W      C      C      %      %      %      %    MHz    MHz\n"
+        "    0   148     71      -     97     60      0      0   6250   1695\n"
+        "    0   150     72      -     35     20      0      0   6250   1695\n"
+    ),
+    "nvidia-smi-failure": (
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+        "NVIDIA driver is installed and running.\n"
+    ),
+    "nvidia-smi-list": "GPU 0: NVIDIA A10 (UUID: GPU-01234567-89ab-cdef-0123-456789abcdef)\n",
+    "nvidia-smi-q": (
+        "==============NVSMI LOG==============\n\nDriver Version                            : 550.90.12\n"
+        "Attached GPUs                             : 1\nGPU 00000000:1A:00.0\n"
+        "    Product Name                          : NVIDIA A10\n    FB Memory Usage\n"
+        "        Total                             : 23028 MiB\n        Used                              : 20111 MiB\n"
+        "    Utilization\n        Gpu                               : 97 %\n"
+        "    Clocks Event Reasons\n        SW Power Cap                      : Active\n"
+        "        HW Slowdown                       : Not Active\n"
+    ),
+    "nvidia-smi": (
+        "Mon Nov 30 02:15:06 2026\n"
+        "+-----------------------------------------------------------------------------------------+\n"
+        "| NVIDIA-SMI 550.90.12              Driver Version: 550.90.12      CUDA Version: 12.4     |\n"
+        "|-----------------------------------------+------------------------+----------------------+\n"
+        "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+        "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |\n"
+        "|=========================================+========================+======================|\n"
+        "|   0  NVIDIA A10                     On  |   00000000:1A:00.0 Off |                    0 |\n"
+        "|  0%   71C    P0            148W /  150W |   20111MiB /  23028MiB |     97%      Default |\n"
+        "+-----------------------------------------+------------------------+----------------------+\n"
+        "|  GPU   GI   CI        PID   Type   Process name                              GPU Memory |\n"
+        "|=========================================================================================|\n"
+        "|    0   N/A  N/A      4711      C   python                                      20100MiB |\n"
+        "+-----------------------------------------------------------------------------------------+\n"
+    ),
+    "nvidia-smi-xml": (
+        "<?xml version='1.0' ?>\n<nvidia_smi_log>\n  <driver_version>550.90.12</driver_version>\n"
+        "  <gpu id='00000000:1A:00.0'>\n    <product_name>NVIDIA A10</product_name>\n"
+        "    <fb_memory_usage><total>23028 MiB</total><used>20111 MiB</used></fb_memory_usage>\n"
+        "    <utilization><gpu_util>97 %</gpu_util></utilization>\n  </gpu>\n</nvidia_smi_log>\n"
+    ),
+    "step-log": "".join(
+        f"epoch 1 iter {n}/500 loss 2.{n} data_time 0.300 batch_time 0.400 max mem: 22910\n" for n in range(1, 9)
+    ),
+    "torch-profiler-table": (
+        "-------------------  ------------  ------------  ------------  ------------  ------------\n"
+        "               Name    Self CPU %      Self CPU   CPU total %     CPU total    # of Calls\n"
+        "-------------------  ------------  ------------  ------------  ------------  ------------\n"
+        "        aten::conv2d        10.00%       1.000ms        60.00%       6.000ms           100\n"
+        "    cudaLaunchKernel        40.00%       4.000ms        40.00%       4.000ms          1000\n"
+        "-------------------  ------------  ------------  ------------  ------------  ------------\n"
+        "Self CPU time total: 10.000ms\n"
+    ),
+    "labelled": "* Mine: **12.5 ms/frame**\npeak memory: 2.5 GiB\n",
+}
