@@ -65,6 +65,13 @@ def page(kb: KnowledgeBase) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _link(address: str) -> str:
+    """An address as seen from the page, which stands in docs/."""
+    if "://" in address:
+        return address
+    return address.removeprefix("docs/") if address.startswith("docs/") else f"../{address}"
+
+
 def _condition(kb: KnowledgeBase, one: Comparison) -> str:
     if one.than is not None:
         return f"{one.ref} {one.op.value} {one.times:g} x {one.than}"

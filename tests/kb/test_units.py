@@ -67,7 +67,12 @@ def test_every_spelling_is_its_factor(unit: str, number: int, data: st.DataObjec
     spelling = data.draw(st.sampled_from(sorted(UNITS[unit].spellings)))
     scale = factor(spelling, unit)
     assert scale is not None
-    assert parse_quantity(f"{number} {spelling}", unit) == number * scale
+    assert parse_quantity(f"{number} {spelling}", unit) == pytest.approx(number * scale)
+
+
+@pytest.mark.parametrize(("text", "share"), [("95 %", 0.95), ("7 %", 0.07), ("29 %", 0.29)])
+def test_a_percentage_is_the_share_that_is_written_so(text: str, share: float) -> None:
+    assert parse_quantity(text, "share") == share  # exactly: a reading of 0.95 is at the threshold of 95 %
 
 
 @given(st.text(max_size=40), st.sampled_from([*UNITS, None]))
