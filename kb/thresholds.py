@@ -58,9 +58,8 @@ def page(kb: KnowledgeBase) -> str:
     lines += ["", "| rule | condition | source |", "|---|---|---|"]
     for one in sorted(found, key=lambda one: (one.rule, str(one.comparison.ref))):
         if one.reference.strength != "definition":
-            source = (
-                f"[{one.reference.title}]({one.reference.address}), {one.reference.strength}, {one.reference.accessed}"
-            )
+            source = f"[{one.reference.title}]({_link(one.reference.address)})"
+            source += f", {one.reference.strength}, {one.reference.accessed}"
             lines.append(f"| `{one.rule}` | `{_condition(kb, one.comparison)}` | {source} |")
     return "\n".join(lines) + "\n"
 
