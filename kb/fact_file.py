@@ -1,0 +1,292 @@
+"""Facts as a file: JSON of one published version, one fact on a line, so that a fact can be pointed at and compared.
+
+What is written reads back the same: entities, origins, units, times. Fact ids are not checked here: a file may come
+from a newer version whose vocabulary has more words, and whoever uses the facts says which ones it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuwhy.kb.entities import PARENTS
+from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value
+
+FORMAT = "gpuwhy-facts"
+VERSION = 1
+SCHEMA_ADDRESS = "https://gpuwhy.dev/schema/facts-1.schema.json"
+
+MAX_TEXT = 4000
+_MAX_NAME = 400
+_MAX_PROBLEMS = 50
+
+
+class FactFileError(ValueError):
+    """A facts file that cannot be used; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class FactFile:
+    """The facts and absent readings of a file, and what in it could not be read, each with its place."""
+
+    facts: tuple[Fact, ...]
+    absent: tuple[Absent, ...]
+    problems: tuple[str, ...] = ()
+
+
+def dump(facts: Iterable[Fact], absent: Iterable[Absent] = ()) -> str:
+    """The text of a facts file."""
+    known, lacking = list(facts), list(absent)
+    names = _Names()
+    for entity in [*(one.entity for one in known), *(one.entity for one in lacking)]:
+        names.of(entity)
+    parts = [
+        f'"format": {json.dumps(FORMAT)},\n"schema": {VERSION},\n"$schema": {json.dumps(SCHEMA_ADDRESS)}',
+        '"entities": ' + _lines(names.documents(), "{}"),
+        '"facts": ' + _lines((_dumps(_fact_document(one, names)) for one in known), "[]"),
+        '"absent": ' + _lines((_dumps(_absent_document(one, names)) for one in lacking), "[]"),
+    ]
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def load(text: str) -> tuple[list[Fact], list[Absent]]:
+    """The facts and absent readings of a file that is sound in every part. Raises `FactFileError`."""
+    found = parse(text)
+    if found.problems:
+        raise FactFileError("; ".join(found.problems))
+    return list(found.facts), list(found.absent)
+
+
+def parse(text: str) -> FactFile:
+    """What can be read of a file. Raises `FactFileError` if it is no facts file, or one of a version not known here."""
+    try:
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError:
+        raise FactFileError("not a facts file: it is nested too deeply") from None
+    except ValueError as error:
+        raise FactFileError(f"not a facts file: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FactFileError(f'not a facts file: `"format": "{FORMAT}"` is missing')
+    version = document.get("schema")
+    if version != VERSION or isinstance(version, bool):
+        raise FactFileError(f"a facts file of schema {version!r}, and this version reads {VERSION}: use a newer gpuwhy")
+    return _Reader(document).read()
+
+
+# writing
+
+
+@dataclass
+class _Names:
+    """A name for each entity in the file: its path, made unique where names hold path separators."""
+
+    _by_entity: dict[Entity, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+
+    def of(self, entity: Entity) -> str:
+        """The name of an entity, after those of what it belongs to."""
+        if entity not in self._by_entity:
+            if entity.parent is not None:
+                self.of(entity.parent)
+            name, count = entity.path, 1
+            while name in self._taken:
+                count += 1
+                name = f"{entity.path}#{count}"
+            self._taken.add(name)
+            self._by_entity[entity] = name
+        return self._by_entity[entity]
+
+    def documents(self) -> Iterator[str]:
+        """One line for each entity, parents first."""
+        for entity, name in self._by_entity.items():
+            parent = None if entity.parent is None else self._by_entity[entity.parent]
+            document = {"kind": entity.kind, "name": entity.name, "parent": parent}
+            yield f"{json.dumps(name, ensure_ascii=False)}: {_dumps(document)}"
+
+
+def _fact_document(one: Fact, names: _Names) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "value": one.value,
+        "unit": one.unit,
+        "entity": names.of(one.entity),
+        "origin": _origin_document(one.origin),
+        "observed_at": one.observed_at,
+        "window_seconds": one.window_seconds,
+    }
+
+
+def _absent_document(one: Absent, names: _Names) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "reason": one.reason,
+        "entity": names.of(one.entity),
+        "origin": _origin_document(one.origin),
+    }
+
+
+def _origin_document(origin: Origin) -> dict[str, Any]:
+    return {"kind": origin.kind.value, "source": origin.source, "line": origin.line, "text": origin.text}
+
+
+def _dumps(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def _lines(items: Iterable[str], brackets: str) -> str:
+    body = ",\n".join(items)
+    return f"{brackets[0]}\n{body}\n{brackets[1]}" if body else brackets
+
+
+# reading
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+class _Bad(ValueError):
+    """One entry that is not as the schema has it."""
+
+
+class _Reader:
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._problems: list[str] = []
+        self._entities: dict[str, Entity] = {}
+
+    def read(self) -> FactFile:
+        known = {"format", "schema", "$schema", "entities", "facts", "absent"}
+        for key in self._document:
+            if key not in known:
+                self._problem(f"`{key[:80]}` is no key of a facts file")
+        self._read_entities()
+        facts = [one for place, item in self._list("facts") if (one := self._try(self._fact, place, item))]
+        absent = [one for place, item in self._list("absent") if (one := self._try(self._absent, place, item))]
+        return FactFile(tuple(facts), tuple(absent), tuple(self._problems))
+
+    def _problem(self, text: str) -> None:
+        if len(self._problems) < _MAX_PROBLEMS:
+            self._problems.append(text)
+        elif len(self._problems) == _MAX_PROBLEMS:
+            self._problems.append("and more")
+
+    def _list(self, key: str) -> Iterator[tuple[str, Any]]:
+        found = self._document.get(key, [])
+        if not isinstance(found, list):
+            self._problem(f"`{key}` is no list")
+            return
+        for index, item in enumerate(found):
+            yield f"{key}[{index}]", item
+
+    def _try(self, read: Any, place: str, item: Any) -> Any:
+        try:
+            return read(item)
+        except _Bad as error:
+            self._problem(f"{place}: {error}")
+            return None
+
+    def _read_entities(self) -> None:
+        found = self._document.get("entities", {})
+        if not isinstance(found, dict):
+            self._problem("`entities` is no object")
+            return
+        for name, item in found.items():
+            self._try(lambda item, name=name: self._entity(name, item), f"entities[{name[:80]!r}]", item)
+
+    def _entity(self, name: str, item: Any) -> None:
+        """Entities stand after what they belong to, so that none can belong to itself."""
+        entry = _object(item, {"kind", "name", "parent"})
+        kind, own = _text(entry, "kind", _MAX_NAME), _text(entry, "name", _MAX_NAME)
+        if kind not in PARENTS:
+            raise _Bad(f"`{kind}` is no kind of entity")
+        parent = entry.get("parent")
+        if parent is None and kind == "host":
+            self._entities[name] = Entity(kind, own)
+            return
+        above = self._entities.get(parent) if isinstance(parent, str) else None
+        if above is None or above.kind not in PARENTS[kind]:
+            raise _Bad(f"a {kind} belongs to {' or '.join(PARENTS[kind]) or 'nothing'}, named before it")
+        self._entities[name] = Entity(kind, own, above)
+
+    def _of(self, entry: Mapping[str, Any]) -> Entity:
+        name = entry.get("entity")
+        if name == HOST.path and name not in self._entities:
+            return HOST
+        if not isinstance(name, str) or name not in self._entities:
+            raise _Bad(f"its entity {str(name)[:80]!r} is not among `entities`, or is not sound there")
+        return self._entities[name]
+
+    def _fact(self, item: Any) -> Fact:
+        entry = _object(item, {"id", "value", "unit", "entity", "origin", "observed_at", "window_seconds"})
+        window = entry.get("window_seconds")
+        if window is not None and (not _is_number(window) or window < 0):
+            raise _Bad("`window_seconds` is no length of time")
+        return Fact(
+            _text(entry, "id", _MAX_NAME),
+            _value(entry.get("value")),
+            _optional(entry, "unit", _MAX_NAME),
+            self._of(entry),
+            _origin(entry.get("origin")),
+            _optional(entry, "observed_at", _MAX_NAME),
+            None if window is None else float(window),
+        )
+
+    def _absent(self, item: Any) -> Absent:
+        entry = _object(item, {"id", "reason", "entity", "origin"})
+        identity, why = _text(entry, "id", _MAX_NAME), _text(entry, "reason", MAX_TEXT)
+        return Absent(identity, self._of(entry), why, _origin(entry.get("origin")))
+
+
+def _object(item: Any, keys: set[str]) -> Mapping[str, Any]:
+    if not isinstance(item, dict):
+        raise _Bad("it is no object")
+    for key in item:
+        if key not in keys:
+            raise _Bad(f"`{key[:80]}` is no key of it")
+    return item
+
+
+def _text(entry: Mapping[str, Any], key: str, limit: int) -> str:
+    found = entry.get(key)
+    if not isinstance(found, str) or not found or len(found) > limit:
+        raise _Bad(f"`{key}` is missing, or no text of up to {limit} characters")
+    return found
+
+
+def _optional(entry: Mapping[str, Any], key: str, limit: int) -> str | None:
+    return found if (found := entry.get(key)) is None or found == "" else _text(entry, key, limit)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, str) and len(value) <= MAX_TEXT:
+        return value
+    if isinstance(value, bool) or _is_number(value):
+        found: Value = value
+        return found
+    raise _Bad("`value` is missing, or no finite number, text, true or false")
+
+
+def _origin(item: Any) -> Origin:
+    entry = _object(item, {"kind", "source", "line", "text"})
+    line = entry.get("line")
+    if line is not None and (not isinstance(line, int) or isinstance(line, bool) or line < 1):
+        raise _Bad("`line` of its origin is no line number")
+    kind = entry.get("kind")
+    if kind not in {one.value for one in OriginKind}:
+        raise _Bad(f"{str(kind)[:80]!r} is no kind of origin")
+    return Origin(OriginKind(kind), _text(entry, "source", MAX_TEXT), line, _optional(entry, "text", MAX_TEXT))
