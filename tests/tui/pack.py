@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from gpuwhy.kb.facts import FactBase, OriginKind
 from gpuwhy.kb.load import load, rules_folder
 from gpuwhy.probes.artefacts.read import gather
 from gpuwhy.tui.report import Report
+from gpuwhy.tui.wording import columns
 
 FILES = {
     "pack.yaml": """
@@ -176,3 +178,9 @@ def report(folder: Path, artefact: str | bytes, *answers: str, name: str = "oom.
     base = FactBase.of(gathered.facts, gathered.absent)
     given = [parse_answer(kb.facts, one, OriginKind.PERSON, "answer", base) for one in answers]
     return Report(kb, gathered, diagnose(kb, base.with_facts(given)))
+
+
+def too_wide(text: str, width: int = 80) -> list[str]:
+    """Lines of a report wider than the page; one word of a command that cannot be broken may be."""
+    wide = [line for line in text.splitlines() if columns(line) > width]
+    return [line for line in wide if len(shlex.split(line.removesuffix(" \\"), comments=True)) > 1]
