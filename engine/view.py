@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from statistics import mean, median
 
+from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import HOST, JOB, Absent, Entity, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import FactSpec

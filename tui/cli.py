@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from gpuwhy.kb.facts import Fact, FactBase
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.tui.report import Report
+
+
+YOUNG_OBJECTS = 200_000
+"""How many new objects call for a look for garbage: rules and facts stay, so that looking early only costs time."""
 
 
 class _Commands(click.Group):
@@ -46,6 +51,7 @@ def main() -> None:
     Exit status: 0 looked and found nothing to fix, 1 a cause is confirmed or likely, 2 unusable input or arguments,
     3 cannot tell (the report says what would decide), 70 a defect of gpuwhy.
     """
+    gc.set_threshold(YOUNG_OBJECTS, 20, 100)
 
 
 @main.command()

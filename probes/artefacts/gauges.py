@@ -6,11 +6,11 @@ is then the median, with the extremes beside it, so that an idle sample and a lo
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import Entity, Value
 from gpuwhy.probes.artefacts.contract import Missing, Reading
 
@@ -208,15 +208,15 @@ def _folded(fact: str, entity: Entity, past: Sequence[Sample]) -> Iterator[Readi
 
     ordered = sorted(numbers)
     if fact in EVENTS:
-        active = statistics.fmean(ordered)
+        active = mean(ordered)
         yield reading(fact, active >= 0.5, f"active in {active * 100:.0f} %")
         yield reading(f"{fact}_sample_share", active, "share")
     elif fact in MEANS:
-        yield reading(fact, statistics.fmean(ordered), "mean")
+        yield reading(fact, mean(ordered), "mean")
     elif all(isinstance(sample.value, int) for sample in past):
-        yield reading(fact, int(statistics.median_low(ordered)), "median")
+        yield reading(fact, int(ordered[(len(ordered) - 1) // 2]), "median")
     else:
-        yield reading(fact, statistics.median(ordered), "median")
+        yield reading(fact, median(ordered), "median")
     for id_, share in SPREAD.get(fact, ()):
         yield reading(id_, quantile(ordered, share), _name_of(share))
 

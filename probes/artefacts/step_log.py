@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from statistics import median
 
+from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.step_log_lines import StepLine, is_device_memory_line, read_lines

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from statistics import median
 
+from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.probes.artefacts.contract import Line, Reading
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number

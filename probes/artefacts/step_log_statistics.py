@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean, median
 
+from gpuwhy.kb.averages import mean, median
 from gpuwhy.probes.artefacts.step_log_lines import StepLine
 
 WAITS_BARELY = 0.1
@@ -155,7 +155,7 @@ def row_means(rows: Sequence[Row]) -> Means | None:
             rows = measured
         else:
             waits = []
-    return Means(_steps_covered(rows), fmean(row.seconds for row in rows), fmean(waits) if waits else None)
+    return Means(_steps_covered(rows), mean(row.seconds for row in rows), mean(waits) if waits else None)
 
 
 def _steps_covered(rows: Sequence[Row]) -> int:
@@ -175,7 +175,7 @@ def bar_means(lines: Sequence[StepLine]) -> Means | None:
     last = done[-1]
     seconds = (last.elapsed or 0.0) / (last.step or 1)
     waits = [line.data for line in done if line.data is not None]
-    wait = fmean(waits) if len(waits) == len(done) and max(waits) <= 1.05 * seconds else None
+    wait = mean(waits) if len(waits) == len(done) and max(waits) <= 1.05 * seconds else None
     return Means(last.step or 1, seconds, wait)
 
 
@@ -232,7 +232,7 @@ def stalls(rows: Sequence[Row], all_rows: Sequence[Row]) -> Stalls | None:
     at_start = sum(1 for row in all_rows[:1] if row not in rows and _is_stall(row, work))
     bursts = barely >= 0.5 * len(waiting) and bool(long) and len(long) + at_start >= 2
     if bursts and sum(row.wait or 0.0 for row in long) >= 0.7 * total:
-        return Stalls(True, fmean(row.wait or 0.0 for row in long))
+        return Stalls(True, mean(row.wait or 0.0 for row in long))
     return Stalls(False, None) if len(waiting) >= 8 else None
 
 

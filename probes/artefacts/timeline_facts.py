@@ -8,8 +8,8 @@ Where several GPUs work, a share is the mean over those with at least 1 % of the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean, median
 
+from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import JOB, gpu
 from gpuwhy.probes.artefacts.contract import Missing, Reading
 from gpuwhy.probes.artefacts.intervals import Spans
@@ -49,14 +49,14 @@ def _step_readings(view: View) -> Iterator[Reading]:
         return
     yield of_job("step.count", len(seconds), "first step left out" if steps.first_skipped else None)
     yield of_job("step.time_seconds", median(seconds))
-    yield of_job("step.time_mean_seconds", fmean(seconds))
+    yield of_job("step.time_mean_seconds", mean(seconds))
     yield of_job("step.time_max_seconds", max(seconds))
     span = Spans.of(steps.spans)
     if len(timeline.fetches):
         waits = Spans.of(timeline.fetches.on(steps.thread))
         each = [Spans.of([step]).and_(waits).total * MICROSECOND for step in steps.spans]
         yield of_job("step.data_wait_share", sum(each) / sum(seconds), f"{sum(each):.6g} s of {sum(seconds):.6g} s")
-        yield of_job("step.data_wait_seconds", fmean(each))
+        yield of_job("step.data_wait_seconds", mean(each))
         yield of_job(
             "step.data_wait_peak_share",
             max(wait / whole for wait, whole in zip(each, seconds, strict=True) if whole > 0),
@@ -89,7 +89,7 @@ def _call_readings(view: View) -> Iterator[Reading]:
     if launches:
         yield of_job("step.launch_count", len(launches))
         yield of_job("step.launch_total_seconds", sum(launches))
-        yield of_job("step.launch_mean_seconds", fmean(launches))
+        yield of_job("step.launch_mean_seconds", mean(launches))
     if not view.window or not len(calls):
         return
     yield of_job("step.sync_count", sum(1 for start, _ in view.waits if view.inside(start)))
@@ -103,8 +103,8 @@ def _device_shares(view: View) -> Iterator[Reading]:
     yield of_job("step.window_seconds", window)
     each = [_shares_of(view, device) for device in view.devices]
     for fact in each[0]:
-        yield of_job(fact, fmean(one[fact] for one in each), f"of {window:.6g} s")
-    busy = fmean(one["step.gpu_busy_share"] for one in each)
+        yield of_job(fact, mean(one[fact] for one in each), f"of {window:.6g} s")
+    busy = mean(one["step.gpu_busy_share"] for one in each)
     yield of_job("step.gpu_busy_seconds", busy * window)
     yield from _waiting_readings(view, busy)
     yield from _activity_span(view)
@@ -152,8 +152,8 @@ def _activity_span(view: View) -> Iterator[Reading]:
         busy = Spans.of((rows.starts[at], rows.ends[at]) for at in range(len(rows)) if rows.devices[at] == device)
         spans.append(busy.ends[-1] - busy.starts[0])
         shares.append(busy.total / spans[-1])
-    yield of_job("step.gpu_span_seconds", fmean(spans) * MICROSECOND)
-    yield of_job("step.gpu_span_busy_share", fmean(shares))
+    yield of_job("step.gpu_span_seconds", mean(spans) * MICROSECOND)
+    yield of_job("step.gpu_span_busy_share", mean(shares))
 
 
 def _shares_of(view: View, device: int) -> dict[str, float]:

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 
+from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Reading, Trouble
 from gpuwhy.probes.artefacts.kineto_stream import open_bytes
