@@ -113,6 +113,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
 # fmt: on
 
 FILE_ENTRIES: tuple[Entry, ...] = (
+    Entry("fact_file", marks=(b'"gpuwhy-facts"',)),
     Entry("kineto", marks=(b'"traceEvents"', b'"schemaVersion"', b'"ph"')),
     Entry("memory_snapshot", marks=(b"total_size", b"device_traces", b"segment_type")),
     Entry("nsys_sqlite", marks=(b"SQLite format 3",)),
