@@ -25,7 +25,7 @@ _SAMPLE = 512
 _BEFORE, _AFTER = 2 * 2**10, 4 * 2**10
 _MOST_HITS = 12
 
-_PROGRAM_FAILURES = (b"ut of memory", b"Traceback (most recent call", b"RuntimeError: ", b"signal: Killed")
+_PROGRAM_FAILURES = (b"ut of memory", b"Traceback (most recent call")
 _KERNEL_FAILURES = (b"ut of memory", b"NVRM", b"Xid", b"oom-kill")
 _KERNEL_MARKS = (b"kernel:", b"NVRM", b"systemd[", b"] nvidia", b"] pci ")
 
@@ -93,10 +93,11 @@ def _scan(file: BinaryIO, searches: Sequence[_Search]) -> list[int]:
     offset, carried = 0, b""
     while block := file.read(_BLOCK):
         newlines.append(newlines[-1] + block.count(b"\n"))
-        joined = carried + block
+        seam = carried + block[:longest]
         for search in searches:
             if len(search.hits) < _MOST_HITS:
-                search.feed(joined, offset - len(carried))
+                search.feed(seam, offset - len(carried))
+                search.feed(block, offset)
         offset += len(block)
         carried = block[-longest:] if longest else b""
     return newlines

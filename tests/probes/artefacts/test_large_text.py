@@ -48,7 +48,7 @@ def test_a_failure_comes_with_the_lines_around_it(tmp_path: Path) -> None:
 def test_a_word_that_stands_on_every_line_does_not_hide_the_failure(tmp_path: Path) -> None:
     path = tmp_path / "log"
     rows = [f"step {n} Top1 Error 0.5 and some more text" for n in range(1, 200_001)]
-    rows[150_000] = "RuntimeError: out of range"
+    rows[150_000] = "Traceback (most recent call last):"
     path.write_text("\n".join(rows))
     large = select(path, "log")
     assert 150_001 in {line.number for line in large.text.lines}
