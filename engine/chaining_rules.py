@@ -99,8 +99,20 @@ class _ShardCompiler:
         return len(self.shard.rules) >= SHARD_RULES or max(map(len, self.tests.values()), default=0) >= CROWDED
 
     def outcome(self, condition: Condition) -> Outcome:
-        bare, negated = _bare(condition)
+        bare, negated = self.bare(condition)
         return Outcome(self.shard.number, self.node(bare), negated)
+
+    def bare(self, condition: Condition) -> tuple[Condition, bool]:
+        """The condition without `not`, and if it is negated. Two numbers are equal if each is at most the other."""
+        negated = False
+        while isinstance(condition, Not):
+            condition, negated = condition.part, not negated
+        if isinstance(condition, Comparison) and condition.than is not None and not condition.op.orders:
+            kinds = {kind_of(self.specs, condition.ref), kind_of(self.specs, condition.than)}
+            if kinds == {float} and condition.op is not Operator.KNOWN:
+                sides = tuple(replace(condition, op=op) for op in (Operator.LE, Operator.GE))
+                return All(sides), negated is not (condition.op is Operator.NE)
+        return condition, negated
 
     def key(self, ref: FactRef) -> str:
         return self.shard.keys.setdefault(ref, f"x{len(self.shard.keys)}")
@@ -125,7 +137,7 @@ class _ShardCompiler:
             yield from self.comparison(condition, truth)
             return
         assert not isinstance(condition, Not)
-        parts = [self.part(*_bare(one), truth) for one in _narrow(condition).parts]
+        parts = [self.part(*self.bare(one), truth) for one in _narrow(condition).parts]
         if isinstance(condition, All) is truth:
             yield from _joined(parts)
         else:
@@ -182,18 +194,7 @@ class _ShardCompiler:
             if op == "ne":
                 yield present(other), present(key)
             return
-        times = condition.times if kind is float else None
-        tests = {"eq": ("le", "ge"), "ne": ("lt", "gt")}.get(op, (op,)) if kind is float else (op,)
-        made = [holds_against(key, one, other, times) for one in tests]
-        for pattern in [both(made)] if op == "eq" else made:
-            yield present(other), pattern
-
-
-def _bare(condition: Condition) -> tuple[Condition, bool]:
-    negated = False
-    while isinstance(condition, Not):
-        condition, negated = condition.part, not negated
-    return condition, negated
+        yield present(other), holds_against(key, op, other, condition.times if kind is float else None)
 
 
 def _narrow(condition: All | Any_) -> All | Any_:

@@ -75,7 +75,8 @@ def holds(key: str, op: str, value: Scalar) -> Pattern:
 def holds_against(key: str, op: str, other: str, times: float | None = None) -> Pattern:
     """A message whose value for a key compares with `other` (times a factor) of the first message of the same rule.
 
-    Numbers are never joined by `eq` or `ne`: the library hashes them through a text in which 0.0 and -0.0 differ.
+    Never part of `both` or `either`: there the library reads past its memory. Numbers are not compared by `eq` or `ne`:
+    it hashes them through a text in which 0.0 and -0.0 differ.
     """
     bound: Any = {"m_0": other}
     if times is not None:
@@ -89,7 +90,7 @@ def both(patterns: Sequence[Pattern]) -> Pattern:
 
 
 def either(patterns: Sequence[Pattern]) -> Pattern:
-    """A message that satisfies one pattern or more. Not for patterns against another message: that crashes."""
+    """A message that satisfies one pattern or more."""
     return patterns[0] if len(patterns) == 1 else {"$or": list(patterns)}
 
 
@@ -211,7 +212,9 @@ class Network:
             self._rules.delete_state(state)
 
     def close(self) -> None:
-        """Free the rules; the network cannot be used any more."""
+        """Free the rules and all states; the network cannot be used any more."""
+        for state in list(self._told):
+            self.forget(state)  # the library frees only the rules
         self._rules.close()
 
 
@@ -221,6 +224,8 @@ def _check(rules: Iterable[ChainRule]) -> None:
         if not 0 < len(rule.patterns) <= MAX_JOINED:
             raise ValueError(f"a rule joins 1 to {MAX_JOINED} messages, not {len(rule.patterns)}")
         for pattern in rule.patterns:
+            if ("$and" in pattern or "$or" in pattern) and '"m_0"' in to_json(pattern):
+                raise ValueError("a test against another message cannot be one of several")
             told_apart.update(_first_tests(pattern))
     if len(told_apart) > MAX_ALTERNATIVES:
         raise ValueError(f"{len(told_apart)} alternatives in one rule set; there may be {MAX_ALTERNATIVES}")

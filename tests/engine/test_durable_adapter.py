@@ -333,6 +333,10 @@ def test_rules_that_the_library_would_not_survive_are_refused() -> None:
         Network("tested", [heard.rule("wide", *(present(f"x{n}") for n in range(17)))])
     with pytest.raises(ValueError, match="joins 1 to 16"):
         Network("tested", [heard.rule("empty")])
+    for join in (both, either):
+        against = [holds_against("x", op, "y", 2.0) for op in ("lt", "gt")]
+        with pytest.raises(ValueError, match="one of several"):
+            Network("tested", [heard.rule("joined", present("y"), join(against))])
     with pytest.raises(ValueError, match="501 alternatives"):
         Network("tested", [heard.rule("many", either([holds("x", "eq", float(n)) for n in range(501)]))])
 
