@@ -191,6 +191,11 @@ def test_what_a_gpu_derives_for_the_job_shows_in_every_row_that_sees_the_job() -
     assert one_row(kb, hosts, JOB, "b")["job.total"] is None
 
 
+def test_a_job_derives_nothing_about_its_only_gpu() -> None:
+    hosts = {"a": base(fact("gpu.watts", 5.0, gpu(0)))}
+    assert one_row(knowledge([derivation("gpu.spare", "job", "gpu.watts")]), hosts, gpu(0))["gpu.spare"] is None
+
+
 def test_the_only_gpu_is_seen_from_the_job_and_two_are_not() -> None:
     kb = knowledge(
         [derivation("gpu.spare", "gpu", "gpu.limit - gpu.watts")],

@@ -44,8 +44,8 @@ ENTITIES: dict[str, tuple[Entity, ...]] = {
     "failure": (Entity("failure", "0", JOB), Entity("failure", "1", gpu(1)), Entity("failure", "2", gpu(2))),
 }
 WORDS = ("train", "serve", "51", 'a "quoted" \\ word', "ünï", "")
-EXACT = (-3.5, -1, 0.0, 0.25, 1, 2.0, 2.5, 51, 4096.0, 2**40)
-WILD = (-1e300, -7e-9, 0.0, 5e-324, 1e-05, 0.1 + 0.2, 0.3, 50.999999999999993, 51, 2**53, 1e22, 1.7e308)
+EXACT = (-3.5, 0.0, 1, 2.5, 2**40)
+WILD = (-7e-9, 0.0, 5e-324, 0.1 + 0.2, 0.3, 2**53, 1.7e308)
 
 
 def spec(name: str, entity: str, type_: str) -> FactSpec:
@@ -180,7 +180,8 @@ def knowledge_bases(draw: st.DrawFn) -> KnowledgeBase:
 @st.composite
 def bases(draw: st.DrawFn, kb: KnowledgeBase) -> FactBase:
     places = [(one, entity) for one in kb.facts.values() for entity in ENTITIES[one.entity]]
-    chosen = draw(st.lists(st.sampled_from(places), max_size=14, unique_by=lambda place: (place[0].id, place[1])))
+    left_out = draw(st.sets(st.sampled_from(range(len(places))), max_size=len(places)))
+    chosen = [place for number, place in enumerate(places) if number not in left_out]
     return FactBase.of(Fact(one.id, draw(values_of(one)), None, entity, MEASURED) for one, entity in chosen)
 
 
@@ -224,7 +225,7 @@ def assert_columns_agree(kb: KnowledgeBase, hosts: dict[str, FactBase]) -> None:
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(QUIET, max_examples=70)
+@settings(QUIET, max_examples=50)
 @given(WORLDS)
 def test_the_three_readings_agree(made: tuple[KnowledgeBase, FactBase]) -> None:
     kb, base = made
@@ -235,7 +236,7 @@ def test_the_three_readings_agree(made: tuple[KnowledgeBase, FactBase]) -> None:
     assert_columns_agree(kb, {"a": base, "b": FactBase.of(base.facts()[::2])})
 
 
-@settings(QUIET, max_examples=30)
+@settings(QUIET, max_examples=20)
 @given(WORLDS)
 def test_chaining_fact_by_fact_agrees_with_proof_after_every_fact(made: tuple[KnowledgeBase, FactBase]) -> None:
     kb, base = made
