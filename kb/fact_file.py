@@ -37,17 +37,17 @@ class FactFile:
     problems: tuple[str, ...] = ()
 
 
-def dump(facts: Iterable[Fact], absent: Iterable[Absent] = ()) -> str:
-    """The text of a facts file."""
+def dump(facts: Iterable[Fact], absent: Iterable[Absent] = (), ascii_only: bool = False) -> str:
+    """The text of a facts file. `ascii_only`: other characters are written as escapes."""
     known, lacking = list(facts), list(absent)
     names = _Names()
     for entity in [*(one.entity for one in known), *(one.entity for one in lacking)]:
         names.of(entity)
     parts = [
         f'"format": {json.dumps(FORMAT)},\n"schema": {VERSION},\n"$schema": {json.dumps(SCHEMA_ADDRESS)}',
-        '"entities": ' + _lines(names.documents(), "{}"),
-        '"facts": ' + _lines((_dumps(_fact_document(one, names)) for one in known), "[]"),
-        '"absent": ' + _lines((_dumps(_absent_document(one, names)) for one in lacking), "[]"),
+        '"entities": ' + _lines(names.documents(ascii_only), "{}"),
+        '"facts": ' + _lines((_dumps(_fact_document(one, names), ascii_only) for one in known), "[]"),
+        '"absent": ' + _lines((_dumps(_absent_document(one, names), ascii_only) for one in lacking), "[]"),
     ]
     return "{" + ",\n".join(parts) + "}\n"
 
@@ -99,12 +99,12 @@ class _Names:
             self._by_entity[entity] = name
         return self._by_entity[entity]
 
-    def documents(self) -> Iterator[str]:
+    def documents(self, ascii_only: bool) -> Iterator[str]:
         """One line for each entity, parents first."""
         for entity, name in self._by_entity.items():
             parent = None if entity.parent is None else self._by_entity[entity.parent]
             document = {"kind": entity.kind, "name": entity.name, "parent": parent}
-            yield f"{json.dumps(name, ensure_ascii=False)}: {_dumps(document)}"
+            yield f"{json.dumps(name, ensure_ascii=ascii_only)}: {_dumps(document, ascii_only)}"
 
 
 def _fact_document(one: Fact, names: _Names) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def _origin_document(origin: Origin) -> dict[str, Any]:
     return {"kind": origin.kind.value, "source": origin.source, "line": origin.line, "text": origin.text}
 
 
-def _dumps(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+def _dumps(document: Mapping[str, Any], ascii_only: bool) -> str:
+    return json.dumps(document, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def _lines(items: Iterable[str], brackets: str) -> str:

@@ -66,6 +66,10 @@ class XidEvents:
             self._nvml.ask(("nvmlEventSetFree",), self._set)
             self._set = None
 
+    def abandon(self) -> None:
+        """The thread that asks hangs: that no event came in says nothing."""
+        self._broken = int(Code.TIMEOUT)
+
     def fold(self, readings: Readings, span: Span) -> None:
         """Notes the events of each GPU; that there were none only where the driver would have told."""
         for index, device in enumerate(self._devices):

@@ -79,9 +79,9 @@ def _run(watch: _Watch, seconds: float, progress: Callable[[float], None] | None
     interrupted = False
     deadline = time.monotonic() + seconds + grace
     thread.start()
-    while thread.is_alive():
+    while not watch.ended.is_set():
         try:
-            thread.join(_TICK_SECONDS)
+            watch.ended.wait(_TICK_SECONDS)
             if progress is not None:
                 progress(watch.progress)
         except KeyboardInterrupt:
@@ -114,6 +114,7 @@ class _Watch:
         self._closed_at = 0.0
         self._started = time.monotonic()
         self.stop = stop
+        self.ended = threading.Event()
         self.failure: BaseException | None = None
         self.ended_early = False
 
@@ -138,6 +139,8 @@ class _Watch:
             self._nvml.end()
         except BaseException as failure:  # noqa: BLE001 - a defect: it is raised again in the thread that asked
             self.failure = failure
+        finally:
+            self.ended.set()
 
     def _open(self) -> bool:
         started = self._nvml.start()
@@ -228,6 +231,8 @@ class _Watch:
         asking = self._nvml.asking
         name, entity = asking if asking is not None else ("a question", None)
         text = f"the driver does not come back from {name}"
+        if self._xids is not None:
+            self._xids.abandon()
         if entity is None or entity.kind == "host":
             self._readings.put("host.nvml_error", HOST, "no-answer", text)
         else:

@@ -13,6 +13,7 @@ import click
 
 from gpuwhy import __version__
 from gpuwhy.kb.errors import KnowledgeError
+from gpuwhy.tui import cli_live
 from gpuwhy.tui.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def main() -> None:
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @click.option("--rules", type=click.Path(path_type=Path), help="Another rule pack instead of the shipped one.")
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
+@click.option("--live", metavar="TIME", callback=cli_live.duration, help="Watch this machine's GPUs too: 20s, 2m.")
 @click.pass_context
 def diagnose(
     context: click.Context,
@@ -74,17 +76,18 @@ def diagnose(
     assumed: tuple[str, ...],
     rules: Path | None,
     engine: str,
+    live: float | None,
 ) -> None:
     """Diagnose messages, logs, tables and traces.
 
     PATHS are files or folders; - is standard input. Several artefacts make one diagnosis. Nothing is run, changed or
-    sent anywhere.
+    sent anywhere. With --live, what the GPUs of this machine show now is part of it.
     """
     kb = _knowledge(rules)
     for name in (why, why_not):
         if name is not None and name not in kb.conclusions:
             _fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
-    report = _report(kb, paths, answers, assumed, engine)
+    report = _report(kb, paths, answers, assumed, engine, live)
     if why is not None or why_not is not None:
         _show_proof(report, why, why_not, form)
     else:
@@ -124,6 +127,9 @@ def schema() -> None:
     click.echo((Path(__file__).resolve().parent / "schema" / "diagnosis-1.schema.json").read_text("utf-8"), nl=False)
 
 
+main.add_command(cli_live.probe)
+
+
 def _knowledge(rules: Path | None) -> KnowledgeBase:
     from gpuwhy.kb.load import load
 
@@ -136,7 +142,12 @@ def _knowledge(rules: Path | None) -> KnowledgeBase:
 
 
 def _report(
-    kb: KnowledgeBase, paths: tuple[str, ...], answers: tuple[str, ...], assumed: tuple[str, ...], engine: str
+    kb: KnowledgeBase,
+    paths: tuple[str, ...],
+    answers: tuple[str, ...],
+    assumed: tuple[str, ...],
+    engine: str,
+    live: float | None,
 ) -> Report:
     from gpuwhy.engine.run import diagnose_with
     from gpuwhy.kb.facts import FactBase
@@ -146,9 +157,11 @@ def _report(
 
     told = bool(_said(kb, answers, assumed, FactBase()))  # before anything is read: a wrong answer is told at once
     try:
-        gathered = gather(named(_sources(paths, told)), kb.facts)
+        gathered = gather(named(_sources(paths, told) if live is None else paths), kb.facts)
     except UnusableInput as error:
         _fail(str(error))
+    if live is not None:
+        gathered = cli_live.with_live(gathered, live, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)
     return Report(kb, gathered, diagnose_with(kb, base.with_facts(_said(kb, answers, assumed, base)), engine))
 

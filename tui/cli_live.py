@@ -1,0 +1,149 @@
+"""Commands that look at the machine itself: `gpuwhy probe`, and what `gpuwhy diagnose --live` needs of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpuwhy.tui.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from gpuwhy.kb.model import FactSpec
+    from gpuwhy.probes.artefacts.read import Gathered
+    from gpuwhy.probes.gathering import Gathering
+
+MIN_SECONDS = 0.1
+MAX_SECONDS = 3600.0
+SHOW_PROGRESS_FROM_SECONDS = 2.0
+
+_DURATION = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s?(ms|s|sec|m|min|h)?\s*\Z")
+_UNITS = {None: 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_BAR = 24
+
+
+def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Seconds of a length of time as people write it: 20s, 2m, 500ms, 1.5min; a bare number is seconds."""
+    del context, parameter
+    if value is None:
+        return None
+    found = _DURATION.match(value)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no length of time; write 20s or 2m")
+    seconds = float(found.group(1)) * _UNITS[found.group(2)]
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise click.BadParameter(f"{value!r} is not between {MIN_SECONDS:g} s and {MAX_SECONDS / 3600:g} h")
+    return seconds
+
+
+@click.command()
+@click.option("--for", "seconds", metavar="TIME", callback=duration, default="20s", show_default=True, help="How long.")
+@click.option("--json", "target", metavar="FILE", help="Write the facts to FILE (- is standard output).")
+@click.pass_context
+def probe(context: click.Context, seconds: float, target: str | None) -> None:
+    """Watch the GPUs of this machine, and say what was seen.
+
+    Only reads, through the driver's own interface NVML; nothing is changed, and no privilege is needed. Ctrl-C ends the
+    watch early and keeps what was seen. `gpuwhy diagnose FILE` diagnoses the facts, here or elsewhere.
+
+    Exit status: 0 at least one GPU answered, 3 none did (the report says why), 2 unusable arguments.
+    """
+    from gpuwhy.kb.fact_file import dump
+
+    _check_target(target)
+    seen = watch(seconds)
+    for one in seen.unfit:
+        click.echo(_encodable(f"gpuwhy: {one} does not fit the vocabulary and is left out"), err=True)
+    if target == "-":
+        sys.stdout.write(dump(seen.facts, seen.absent, ascii_only=True))
+    else:
+        from gpuwhy.tui import live_summary
+
+        sys.stdout.write(_encodable(live_summary.render(seen)))
+        if target is not None:
+            _write(Path(target), dump(seen.facts, seen.absent))
+            sys.stdout.write(_encodable(f"The facts are in {target}; `gpuwhy diagnose {target}` diagnoses them.\n"))
+    context.exit(ExitCode.NOTHING_TO_FIX if _answered(seen) else ExitCode.CANNOT_TELL)
+
+
+def watch(seconds: float, specs: Mapping[str, FactSpec] | None = None) -> Gathering:
+    """What the GPUs of this machine show over so many seconds, with a progress bar where a person waits for it."""
+    from gpuwhy.probes.nvml_sampler import sample
+
+    if seconds <= SHOW_PROGRESS_FROM_SECONDS or not sys.stderr.isatty():
+        return sample(seconds, specs=specs)
+    try:
+        return sample(seconds, lambda share: _show_progress(share, seconds), specs=specs)
+    finally:
+        click.echo("\r" + " " * (_BAR + 50) + "\r", nl=False, err=True)
+
+
+def with_live(gathered: Gathered, seconds: float, specs: Mapping[str, FactSpec]) -> Gathered:
+    """What artefacts told, and beside it what the GPUs of this machine show now."""
+    from gpuwhy.probes.artefacts.read import NotUnderstood
+
+    seen = watch(seconds, specs)
+    name = "this machine"
+    unfit = tuple(
+        NotUnderstood(name, None, None, f"{one} does not fit the vocabulary of these rules") for one in seen.unfit
+    )
+    return replace(
+        gathered,
+        facts=(*gathered.facts, *seen.facts),
+        absent=(*gathered.absent, *seen.absent),
+        formats=(*gathered.formats, (name, "nvml")),
+        not_understood=(*gathered.not_understood, *unfit),
+    )
+
+
+def _show_progress(share: float, seconds: float) -> None:
+    done = round(share * _BAR)
+    bar = "#" * done + "-" * (_BAR - done)
+    click.echo(f"\rwatching  [{bar}]  {share * seconds:4.0f} of {seconds:.0f} s  (Ctrl-C ends it)", nl=False, err=True)
+
+
+def _answered(seen: Gathering) -> bool:
+    """True if some GPU answered: then there is something to go by."""
+    return any(one.id in ("gpu.utilization_share", "gpu.memory_used_bytes", "gpu.name") for one in seen.facts)
+
+
+def _check_target(target: str | None) -> None:
+    """Says at once, not after the watch, that the facts could not be written."""
+    if target is None or target == "-":
+        return
+    path = Path(target)
+    if path.is_dir():
+        raise click.BadParameter(f"{target} is a folder; name a file", param_hint="--json")
+    folder = path.resolve().parent
+    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise click.BadParameter(f"{target} cannot be written; name another file", param_hint="--json")
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file in one step, so that nobody reads half of it; a pipe or device is written as it is."""
+    real = path.resolve()
+    whole = not real.exists() or real.is_file()
+    temporary = real.with_name(f".{real.name}.{os.getpid()}") if whole else real
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        if whole:
+            os.replace(temporary, real)
+    except OSError as error:
+        if whole:
+            temporary.unlink(missing_ok=True)
+        message = f"gpuwhy: {path} cannot be written: {error.strerror}; `--json -` gives the facts on standard output"
+        click.echo(_encodable(message), err=True)
+        raise SystemExit(ExitCode.UNUSABLE) from None
+
+
+def _encodable(text: str) -> str:
+    from gpuwhy.tui.wording import encodable, visible
+
+    return encodable(visible(text), sys.stdout.encoding or "utf-8")
