@@ -264,12 +264,24 @@ class Fields(Signal):
 
 
 class Throughput(Gauge):
-    """PCIe traffic as the driver measures it over 20 ms, for GPUs without counters of it; a reading takes as long."""
+    """PCIe traffic as the driver measures it over 20 ms, for GPUs without counters of it; a reading takes as long.
+
+    Traffic comes in bursts, so that the mean of many readings is the rate, and their median may be nothing.
+    """
 
     def __init__(self, nvml: Nvml, device: Device, direction: int) -> None:
-        fact = ("gpu.link_transmit_bytes_per_second", "gpu.link_receive_bytes_per_second")[direction]
-        picks = ((fact, scaled(1000.0)),)
-        super().__init__(nvml, device, ("nvmlDeviceGetPcieThroughput",), picks, (direction,), period=0.5)
+        self._fact = ("gpu.link_transmit_bytes_per_second", "gpu.link_receive_bytes_per_second")[direction]
+        picks = ((self._fact, scaled(1000.0)),)
+        super().__init__(nvml, device, ("nvmlDeviceGetPcieThroughput",), picks, (direction,), period=0.25)
+
+    def fold(self, readings: Readings, span: Span) -> None:
+        super().fold(readings, span)
+        values = self._series[self._fact].values
+        if values:
+            entity, mean = self.device.entity, sum(values) / len(values)
+            text = f"mean of {len(values)} readings of 20 ms"
+            readings.put(self._fact, entity, mean, text, at=span.ended_at, window_seconds=span.seconds)
+            readings.put("gpu.link_traffic_sample_count", entity, len(values), at=span.ended_at)
 
 
 def throughput(nvml: Nvml, device: Device, fields: Fields) -> list[Signal]:

@@ -230,3 +230,12 @@ def test_a_diagnosis_without_a_driver_cannot_tell(library: Path) -> None:
     done = gpuwhy(library, "idle", "diagnose", "--live", "0.2s", LD_LIBRARY_PATH="/no/such/folder")
     assert done.returncode == 3
     assert "CANNOT TELL" in done.stdout
+
+
+def test_facts_of_a_watch_can_be_diagnosed_later(library: Path, tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    assert gpuwhy(library, "idle", "probe", "--for", "0.4s", "--json", path).returncode == 0
+    done = gpuwhy(library, "idle", "diagnose", path, LD_LIBRARY_PATH="/no/such/folder")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CONFIRMED   hardware.idle-link-downshift" in done.stdout
+    assert "NOT READ" not in done.stdout

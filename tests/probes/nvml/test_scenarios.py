@@ -189,8 +189,16 @@ def test_what_a_consumer_card_does_not_support_is_absent_and_never_zero(library:
     ):
         assert seen.reason(fact) == "not supported by this GPU, driver or mode (NVML 3)"
     assert seen.value("gpu.fan_share") == 0.65
-    assert seen.value("gpu.link_receive_bytes_per_second") == 11534336000  # KB/s
-    assert seen.value("gpu.link_transmit_bytes_per_second") == 1200000
+    assert seen.value("gpu.link_transmit_bytes_per_second") == 1200000  # KB/s
+
+
+def test_traffic_in_bursts_is_the_mean_of_its_readings(library: Path) -> None:
+    seen = probe(library, "consumer", 1.5)
+    # one burst of 4 000 000 KB/s among many readings of nothing: the median would be nothing
+    count = seen.number("gpu.link_traffic_sample_count")
+    assert count >= 4
+    assert seen.value("gpu.link_receive_bytes_per_second") == pytest.approx(4e9 / count)
+    assert seen.value("gpu.link_receive_max_bytes_per_second") == 4e9
 
 
 def test_a_process_that_computes_and_draws_counts_once(library: Path) -> None:
