@@ -251,7 +251,8 @@ typedef struct { U pid; ULL ts; U sm, mem, enc, dec; } PUtil;
 R nvmlDeviceGetProcessUtilization(Dev *d, PUtil *o, U *n, ULL since) { ULL c; char a[32]; (void)since;
     ENTER(d) GET("putil", c); if (!c) { r = NOTFOUND; goto out; }
     if (!o || *n < c) { *n = c; r = TOOSMALL; goto out; }
-    for (U i = 0; i < c; i++) { memset(&o[i], 0, sizeof o[i]); o[i].ts = now_us();
+    for (U i = 0; i < c; i++) { ULL age = 0; memset(&o[i], 0, sizeof o[i]);
+        snprintf(a, 32, "putil%u.age_s", i); num(S, a, &age); o[i].ts = now_us() - age * 1000000;
         snprintf(a, 32, "putil%u.pid", i); GET(a, o[i].pid); snprintf(a, 32, "putil%u.sm", i); GET(a, o[i].sm);
         snprintf(a, 32, "putil%u.mem", i); GET(a, o[i].mem); }
     *n = c; LEAVE }

@@ -374,6 +374,7 @@ def test_a_gpu_that_answers_nothing_is_not_healthy(library: Path) -> None:
     assert seen.host("gpu.count") == 1
     assert seen.value("gpu.nvml_error") == "unknown-error"
     assert not seen.knows("gpu.lost")
+    assert not seen.knows("gpu.handle_error")
     assert "NVML 999" in seen.reason("gpu.utilization_share")
     assert seen.status == 3
 
