@@ -31,7 +31,7 @@ def test_the_example_in_the_readme_is_what_gpuwhy_prints() -> None:
 @pytest.mark.parametrize("line", re.findall(r"^gpuwhy .*$", README, re.MULTILINE))
 def test_the_commands_of_the_readme_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "job-4711").mkdir()
-    for name in ("oom.txt", "nvidia-smi.txt", "train.log", "job-4711/oom.txt"):
+    for name in ("oom.txt", "nvidia-smi.txt", "train.log", "facts.json", "job-4711/oom.txt"):
         (tmp_path / name).write_text(OOM)
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(main, shlex.split(line, comments=True)[1:])
