@@ -14,6 +14,7 @@ PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "filesystem": ("host",),
         "server": ("host",),
         "model": ("server", "host"),
+        "load": ("model", "server", "host"),
         "partition": ("gpu",),
         "process": ("gpu", "host"),
         "failure": ("gpu", "job"),
@@ -26,7 +27,7 @@ PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Kinds, and what one of them may belong to."""
 
 _SCOPE_ORDER = (
-    "failure", "partition", "process", "kernel", "workload", "model", "entry", "measurement",
+    "failure", "partition", "process", "kernel", "workload", "load", "model", "entry", "measurement",
     "disk", "filesystem", "server", "job", "gpu", "host",
 )  # fmt: skip
 

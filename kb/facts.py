@@ -40,11 +40,22 @@ class Entity:
 
 HOST = Entity("host", "this")
 JOB = Entity("job", "this", HOST)
+SERVER = Entity("server", "this", HOST)
 
 
 def gpu(index: int | str, host: Entity = HOST) -> Entity:
     """The GPU with this NVML index (or bus id where no index is known) of a host."""
     return Entity("gpu", str(index), host)
+
+
+def model(name: str = "this", server: Entity = SERVER) -> Entity:
+    """A model that a server holds. `this` is the one model that an artefact is about without naming it."""
+    return Entity("model", name, server)
+
+
+def load(name: str, of: Entity) -> Entity:
+    """One model under one load: a level of a benchmark, the time between two scrapes, a logged interval."""
+    return Entity("load", name, of)
 
 
 class OriginKind(str, Enum):
