@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gpuwhy.engine.catalogue import with_catalogue
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import Derived, derive
 from gpuwhy.engine.fixes import offers
@@ -19,6 +20,7 @@ from gpuwhy.kb.model import KnowledgeBase
 
 def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True) -> Diagnosis:
     """The diagnosis of these facts. `ask` False leaves out the search for the next question."""
+    base = with_catalogue(kb, base)
     world = World(kb.facts, base)
     return reason(kb, base, world, derive(kb.derivations, world), language=language, ask=ask)
 

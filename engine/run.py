@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gpuwhy.engine.catalogue import described
 from gpuwhy.engine.derive import Derived, compute
 from gpuwhy.engine.diagnose import diagnose, reason
 from gpuwhy.engine.model import DerivedFrom, Diagnosis, SignatureResult, Truth
@@ -63,7 +64,8 @@ class LiveDiagnosis:
 
     def tell(self, facts: Iterable[Fact], absent: Iterable[Absent] = ()) -> None:
         """Add facts, and readings that could not be taken."""
-        news, missing = list(facts), list(absent)
+        told, missing = list(facts), list(absent)
+        news = [*told, *described(self._kb, self._base.with_facts(told))]
         if self._session is not None:
             try:
                 self._session.tell(news, missing)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuwhy.kb import conditions, expressions
+from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.conditions import Condition, FactRef
 from gpuwhy.kb.entities import infer_scope
 from gpuwhy.kb.errors import Location, Problem
@@ -97,6 +98,7 @@ class Builder:
             signatures=tuple(self._signature(source) for source in self._of("signatures")),
             fixes=tuple(self._fix(source) for source in self._of("fixes")),
             pipeline=tuple(Stage(**stage) for source in self._of("pipeline") for stage in source.data["stages"]),
+            catalogue=Catalogue.of(source.data for source in self._of("catalogue")),
         )
 
     def _of(self, kind: str) -> list[Source]:

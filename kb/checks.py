@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpuwhy.kb.build import Source
+from gpuwhy.kb.catalogue import SECTIONS, normal
 from gpuwhy.kb.conditions import FactRef
 from gpuwhy.kb.entities import PARENTS
 from gpuwhy.kb.errors import Problem
@@ -46,8 +47,35 @@ class _Checker:
             self.conclusion_words(source)
         elif source.kind == "pipeline":
             self.pipeline(source)
+        elif source.kind == "catalogue":
+            self.catalogue(source)
         elif source.kind in _PREFIX:
             self.rule(source)
+
+    def catalogue(self, source: Source) -> None:
+        chips = {one["id"] for one in self.kb.catalogue.sections["chips"]}
+        for section in SECTIONS:
+            for index, entry in enumerate(source.data.get(section, ())):
+                here: tuple[str | int, ...] = (section, index)
+                if "chip" in entry and entry["chip"] not in chips:
+                    self.add(source, (*here, "chip"), f"no chip `{entry['chip']}`", _close(entry["chip"], chips))
+                for name in (*entry.get("names", ()), *entry.get("codes", ())):
+                    self.named_once(source, here, section, normal(name) if isinstance(name, str) else name)
+                for word, plain in entry.get("values", {}).items():
+                    self.catalogue_value(source, (*here, "values", word), word, plain)
+                if "source" in entry:
+                    self.judged(source, here, entry)
+
+    def named_once(self, source: Source, path: tuple[str | int, ...], section: str, name: str | int) -> None:
+        if f"{section} {name}" in self.ids:
+            self.add(source, path, f"`{name}` stands in the catalogue twice", "remove one of them")
+        self.ids.add(f"{section} {name}")
+
+    def catalogue_value(self, source: Source, path: tuple[str | int, ...], word: str, plain: dict[str, Any]) -> None:
+        spec = self.fact(source, path, word)
+        if spec is not None:
+            self.one_value(source, path, spec, plain["value"])
+        self.judged(source, path, plain)
 
     def fact_words(self, source: Source) -> None:
         for index, plain in enumerate(source.data["facts"]):

@@ -24,7 +24,7 @@ CACHE_FORMAT = 1
 SETTLED_NANOSECONDS = 2_000_000_000
 MAX_FILE_BYTES = 1 << 20
 
-_FOLDERS = ("facts", "conclusions", "references", "derivations", "signatures", "fixes")
+_FOLDERS = ("facts", "conclusions", "references", "catalogue", "derivations", "signatures", "fixes")
 _SCHEMA_OF = {"derivations": "derivation", "signatures": "signature", "fixes": "fix"}
 
 

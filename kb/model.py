@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.expressions import Expression
 from gpuwhy.kb.facts import Value
@@ -197,3 +198,4 @@ class KnowledgeBase:
     signatures: tuple[Signature, ...] = ()
     fixes: tuple[Fix, ...] = ()
     pipeline: tuple[Stage, ...] = ()
+    catalogue: Catalogue = field(default_factory=Catalogue)
