@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
+from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu, is_number
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.units import UNITS, parse_quantity
 
+_LONGEST_SHOWN = 40
 _YES = {"true": True, "yes": True, "y": True, "on": True, "false": False, "no": False, "n": False, "off": False}
 
 
@@ -54,14 +55,18 @@ def _number(spec: FactSpec, text: str) -> Value:
         number = float(text)
     except ValueError:
         number = parse_quantity(text, spec.unit)
-    if number is None or number != number or number in (float("inf"), float("-inf")):
+    if number is None or not is_number(number):
         unit = f" in {spec.unit} (or with one of: {', '.join(UNITS[spec.unit].spellings)})" if spec.unit else ""
-        raise AnswerError(f"{spec.id} is a number{unit}, not `{text}`")
+        raise AnswerError(f"{spec.id} is a number{unit}, not `{_short(text)}`")
     if spec.type == "integer":
         if number != int(number):
-            raise AnswerError(f"{spec.id} is a whole number, not `{text}`")
+            raise AnswerError(f"{spec.id} is a whole number, not `{_short(text)}`")
         return int(number)
     return number
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _entity(spec: FactSpec, owner: str, known: FactBase) -> Entity:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 from gpuwhy.engine.model import Truth, Verdict
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator
@@ -38,7 +41,7 @@ def _compare(condition: Comparison, world: World, entity: Entity) -> Verdict:
     if other is None:
         reason = f"{condition.than}: {world.why_unknown(condition.than, entity)}"
         return Verdict(Truth.UNKNOWN, condition, fact=fact, unknown=reason)
-    bound: Value = other.value if isinstance(other.value, (bool, str)) else other.value * condition.times
+    bound: Value = other.value if isinstance(other.value, (bool, str)) else _times(other.value, condition.times)
     return _against(condition, Verdict(Truth.UNKNOWN, condition, fact=fact, bound=bound, other=other))
 
 
@@ -70,13 +73,22 @@ def compare(op: Operator, value: Value, bound: Value | tuple[Value, ...]) -> boo
     }[op]
 
 
+def _times(value: float, factor: float) -> float:
+    """The product; one beyond the largest number is that number, which nothing that was read exceeds."""
+    return max(-sys.float_info.max, min(sys.float_info.max, value * factor))
+
+
 def _same(a: Value, b: Value) -> bool:
     kinds = [bool if isinstance(one, bool) else str if isinstance(one, str) else float for one in (a, b)]
     return kinds[0] is kinds[1] and a == b
 
 
 def _margin(op: Operator, value: Value, bound: Value | tuple[Value, ...]) -> float | None:
-    """How far a number is on the right side of an ordering bound (negative: on the wrong side); else None."""
+    """How far a number is on the right side of an ordering bound (negative: on the wrong side); else None.
+
+    None too where the distance is beyond the largest number.
+    """
     if not op.orders or isinstance(bound, (str, tuple)) or isinstance(value, str):
         return None
-    return float(value - bound) if op in (Operator.GT, Operator.GE) else float(bound - value)
+    margin = float(value - bound) if op in (Operator.GT, Operator.GE) else float(bound - value)
+    return margin if math.isfinite(margin) else None

@@ -262,7 +262,7 @@ class Builder:
             return
         for ref in (*refs_of(one.formula), *refs_of(one.when)):
             for giver in givers.get(ref.fact, ()):
-                if giver.gives != one.gives or giver.id == one.id:
+                if giver.gives != one.gives:  # one that reads what it gives itself is told where the words are checked
                     self._place(giver, givers, ordered, (*above, one.id))
         ordered.setdefault(one.id, one)
 

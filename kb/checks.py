@@ -9,7 +9,7 @@ from typing import Any
 from gpuwhy.kb.build import Source
 from gpuwhy.kb.catalogue import SECTIONS, normal
 from gpuwhy.kb.conditions import FactRef
-from gpuwhy.kb.entities import PARENTS
+from gpuwhy.kb.entities import PARENTS, reachable
 from gpuwhy.kb.errors import Problem
 from gpuwhy.kb.expressions import ExpressionError
 from gpuwhy.kb.expressions import dimension as expression_dimension
@@ -160,14 +160,30 @@ class _Checker:
 
     def against_fact(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
         other = self.fact(source, (*path, "than", "fact"), plain["than"]["fact"])
+        if plain["op"] == "in":
+            self.add(source, (*path, "op"), "`in` takes a list, not another fact", "use eq")
         if other is not None:
             other = self.aggregated(source, (*path, "than"), other, plain["than"].get("over"))
-            if dimension(other.unit) != dimension(spec.unit):
-                self.add(
-                    source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units"
-                )
+            self.alike(source, path, spec, other, plain)
         if plain.get("times", 1) != 1:
+            if not spec.is_number:
+                message = f"`{spec.id}` is {spec.type}: only numbers are multiplied"
+                self.add(source, (*path, "times"), message, "leave `times` out")
             self.judged(source, path, plain)
+
+    def alike(
+        self, source: Source, path: tuple[str | int, ...], spec: FactSpec, other: FactSpec, plain: dict[str, Any]
+    ) -> None:
+        """Two facts that are compared hold values of one kind and, if numbers, of one unit."""
+        if _kind(spec) != _kind(other):
+            left = _named(spec, plain.get("over"))
+            right = _named(other, plain["than"].get("over"))
+            why = "they have no order" if plain["op"] in _ORDERING else "they are never equal"
+            hint = "compare numbers with numbers, words with words, and what is true or false with what is"
+            where = (*path, "than", "fact")
+            self.add(source, where, f"{right} is {_kind(other)}, and {left} is {_kind(spec)}: {why}", hint)
+        elif dimension(other.unit) != dimension(spec.unit):
+            self.add(source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units")
 
     def against_value(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
         value, op = plain["value"], plain["op"]
@@ -220,8 +236,32 @@ class _Checker:
         for key in ("value", "otherwise"):
             if spec is not None and key in plain:
                 self.one_value(source, (key,), spec, plain[key])
-        if spec is not None and derivation is not None and derivation.formula is not None:
+        if spec is None or derivation is None:
+            return
+        self.reaches(source, spec, derivation)
+        self.reads_others(source, derivation)
+        if derivation.formula is not None:
             self.formula(source, spec, derivation)
+
+    def reaches(self, source: Source, spec: FactSpec, derivation: Derivation) -> None:
+        """What is derived for an entity is about that or what that belongs to; there is one host and job."""
+        scope = derivation.scope
+        if scope in PARENTS and spec.entity not in {*reachable(scope), "job", "host"}:
+            message = f"a {scope} has no {spec.entity} above it, so nothing is ever given to `{spec.id}`"
+            self.add(
+                source, ("gives",), message, f"write `scope: {spec.entity}`, or give a fact of the host or the job"
+            )
+
+    def reads_others(self, source: Source, derivation: Derivation) -> None:
+        """A derivation that reads what it gives would hang on which other derivation of that fact comes first."""
+        message = f"it reads `{derivation.gives}`, the fact that it gives"
+        hint = "let it read what that fact is computed from"
+        formula = derivation.formula
+        if formula is not None and any(ref.fact == derivation.gives for ref in expression_references(formula)):
+            self.add(source, ("formula",), message, hint)
+        for path, plain in _conditions_in(source.data.get("when"), ("when",)):
+            if derivation.gives in (plain["fact"], plain.get("than", {}).get("fact")):
+                self.add(source, path, message, hint)
 
     def formula(self, source: Source, spec: FactSpec, derivation: Derivation) -> None:
         assert derivation.formula is not None
@@ -247,6 +287,15 @@ class _Checker:
 
     def dimension_of(self, ref: FactRef) -> Dimension:
         return dimension(self.kb.facts[ref.fact].unit) if ref.over is None or ref.over.value != "count" else ()
+
+
+def _kind(spec: FactSpec) -> str:
+    """What values of a fact can be compared with: those of the same kind."""
+    return "a number" if spec.is_number else "true or false" if spec.type == "boolean" else "a word"
+
+
+def _named(spec: FactSpec, over: str | None) -> str:
+    return f"`{spec.id}`" if over is None else f"{over}({spec.id})"
 
 
 def _dimension_name(found: Dimension) -> str:

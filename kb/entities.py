@@ -26,6 +26,12 @@ PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Kinds, and what one of them may belong to."""
 
+
+def reachable(kind: str) -> set[str]:
+    """The kinds that an entity of this kind sees upwards: its own, and those it may belong to, up to the host."""
+    return {kind}.union(*(reachable(parent) for parent in PARENTS[kind]))
+
+
 _SCOPE_ORDER = (
     "failure", "partition", "process", "kernel", "workload", "load", "model", "entry", "measurement",
     "disk", "filesystem", "server", "job", "gpu", "host",

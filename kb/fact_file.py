@@ -7,13 +7,12 @@ from a newer version whose vocabulary has more words, and whoever uses the facts
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpuwhy.kb.entities import PARENTS
-from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value
+from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
 
 FORMAT = "gpuwhy-facts"
 VERSION = 1
@@ -22,6 +21,7 @@ SCHEMA_ADDRESS = "https://gpuwhy.dev/schema/facts-1.schema.json"
 MAX_TEXT = 4000
 _MAX_NAME = 400
 _MAX_PROBLEMS = 50
+_MAX_DIGITS = 400
 
 
 class FactFileError(ValueError):
@@ -63,7 +63,7 @@ def load(text: str) -> tuple[list[Fact], list[Absent]]:
 def parse(text: str) -> FactFile:
     """What can be read of a file. Raises `FactFileError` if it is no facts file, or one of a version not known here."""
     try:
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_whole)
     except RecursionError:
         raise FactFileError("not a facts file: it is nested too deeply") from None
     except ValueError as error:
@@ -155,6 +155,11 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"{word} is no number")
 
 
+def _whole(digits: str) -> int | float:
+    """A whole number; one of more digits than any number has is read as what it exceeds, and refused as a value."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
+
+
 class _Bad(ValueError):
     """One entry that is not as the schema has it."""
 
@@ -230,7 +235,7 @@ class _Reader:
     def _fact(self, item: Any) -> Fact:
         entry = _object(item, {"id", "value", "unit", "entity", "origin", "observed_at", "window_seconds"})
         window = entry.get("window_seconds")
-        if window is not None and (not _is_number(window) or window < 0):
+        if window is not None and (not is_number(window) or window < 0):
             raise _Bad("`window_seconds` is no length of time")
         return Fact(
             _text(entry, "id", _MAX_NAME),
@@ -268,14 +273,10 @@ def _optional(entry: Mapping[str, Any], key: str, limit: int) -> str | None:
     return found if (found := entry.get(key)) is None or found == "" else _text(entry, key, limit)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
-
-
 def _value(value: Any) -> Value:
     if isinstance(value, str) and len(value) <= MAX_TEXT:
         return value
-    if isinstance(value, bool) or _is_number(value):
+    if isinstance(value, bool) or is_number(value):
         found: Value = value
         return found
     raise _Bad("`value` is missing, or no finite number, text, true or false")

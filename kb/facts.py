@@ -5,12 +5,19 @@ A reading that could not be taken is an `Absent` with a reason; it is never 0, N
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 Value = bool | int | float | str
+
+
+def is_number(value: object) -> bool:
+    """True for a finite number that a float can hold; a boolean is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -104,8 +111,8 @@ class Fact:
     window_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, float) and not math.isfinite(self.value):
-            raise ValueError(f"{self.id}: {self.value} is no reading; leave the fact out")
+        if not isinstance(self.value, (bool, str)) and not is_number(self.value):
+            raise ValueError(f"{self.id}: no finite number that can be reckoned with is no reading; leave the fact out")
 
 
 @dataclass(frozen=True)

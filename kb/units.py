@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def factor(spelling: str, unit: str | None) -> float | None:
 
 
 def parse_quantity(text: str, unit: str | None) -> float | None:
-    """`2.30 GiB` in bytes, `20 %` as a share, `120 ms` in seconds; None if the text is no quantity of that unit."""
+    """`2.30 GiB` in bytes, `20 %` as a share, `120 ms` in seconds; None if it is none of that unit or too large."""
     match = _QUANTITY.match(text)
     if not match:
         return None
@@ -74,7 +75,8 @@ def parse_quantity(text: str, unit: str | None) -> float | None:
     if scale is None:
         return None
     number = float(match.group(1))
-    return number * scale if scale >= 1 else number / round(1 / scale)  # 95 % is 0.95, not 95 * 0.01
+    value = number * scale if scale >= 1 else number / round(1 / scale)  # 95 % is 0.95, not 95 * 0.01
+    return value if math.isfinite(value) else None
 
 
 def show(value: bool | int | float | str, unit: str | None = None) -> str:

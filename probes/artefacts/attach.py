@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, Value
+from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts.contract import Extract, Reading
 
 MAX_CAPACITY_DIFFERENCE = 0.12
 """A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the
 card leaves to programs, a table what it has."""
+
+_LONGEST_SHOWN = 80
 
 Extracts = Iterable[tuple[str, Extract]]
 Odd = tuple[str, "int | None", str]
@@ -30,7 +31,7 @@ def attach(extracts: Extracts, specs: Mapping[str, FactSpec]) -> tuple[list[Fact
             entity = rename.get(reading.entity, reading.entity)
             fact = _fact(reading, entity, name, specs)
             if fact is None:
-                odd.append((name, reading.line, f"`{reading.fact}` = {reading.value!r} does not fit the vocabulary"))
+                odd.append((name, reading.line, _why_odd(reading)))
             else:
                 facts.append(fact)
         for missing in extract.missing:
@@ -55,6 +56,13 @@ def _fact(reading: Reading, entity: Entity, name: str, specs: Mapping[str, FactS
     return Fact(reading.fact, value, spec.unit, entity, origin, reading.observed_at, reading.window_seconds)
 
 
+def _why_odd(reading: Reading) -> str:
+    value = reading.value
+    if not isinstance(value, (bool, str)) and not is_number(value):
+        return f"`{reading.fact}` is not readable: no number is that large"
+    return f"`{reading.fact}` = {repr(value)[:_LONGEST_SHOWN]} does not fit the vocabulary"
+
+
 def typed(value: Value, spec: FactSpec) -> Value | None:
     """The value as the vocabulary wants it (whole numbers as integers), or None if it does not fit."""
     if spec.type == "boolean":
@@ -62,7 +70,7 @@ def typed(value: Value, spec: FactSpec) -> Value | None:
     if spec.type in ("text", "choice"):
         fits = isinstance(value, str) and (spec.type == "text" or value in spec.choices)
         return value if fits else None
-    if isinstance(value, (bool, str)) or not -sys.float_info.max <= value <= sys.float_info.max:
+    if isinstance(value, (bool, str)) or not is_number(value):
         return None
     if spec.type == "integer":
         return int(value) if value == int(value) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpuwhy.kb.facts import JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
-from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number
+from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, whole_number
 
 LONGEST = 400
 """Longer lines are dumps."""
@@ -255,7 +255,7 @@ def _tell_versions(group: Mapping[str, _Number]) -> Iterator[Reading]:
 
 def _tell_gpus(group: Mapping[str, _Number]) -> Iterator[Reading]:
     """One and several GPUs. Of times per step each GPU is taken to have its own batch; epochs hold the same work."""
-    counts = {int(key): number for key, number in group.items() if key.isdigit() and int(key) > 0}
+    counts = {count: number for key, number in group.items() if (count := whole_number(key))}
     if 1 not in counts or len(counts) < 2:
         return
     most = max(counts)
@@ -269,7 +269,7 @@ def _tell_gpus(group: Mapping[str, _Number]) -> Iterator[Reading]:
 
 def _tell_jobs(group: Mapping[str, _Number]) -> Iterator[Reading]:
     """One and several jobs on a GPU: how much slower each becomes."""
-    counts = {int(key): number for key, number in group.items() if key.isdigit()}
+    counts = {count: number for key, number in group.items() if (count := whole_number(key)) is not None}
     if 1 in counts and len(counts) >= 2:
         most = max(counts)
         yield _fact("bench.shared_job_count", most, counts[most])

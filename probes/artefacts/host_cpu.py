@@ -17,6 +17,7 @@ from gpuwhy.probes.artefacts.host_values import (
     mean,
     percent,
 )
+from gpuwhy.probes.artefacts.quantities import whole_number
 
 MOST_PROCESSES = 20
 """Processes kept of a listing, by CPU use and again by memory."""
@@ -123,8 +124,8 @@ def _load(line: Line) -> Iterator[Reading]:
 def _tasks(line: Line) -> Iterator[Reading]:
     found = _TOP_TASKS.match(line.text)
     if found:
-        yield from host_reading("host.task_count", int(found[2]), line)
-        yield from host_reading("host.running_tasks", int(found[3]), line)
+        yield from host_reading("host.task_count", whole_number(found[2]), line)
+        yield from host_reading("host.running_tasks", whole_number(found[3]), line)
         zombies = re.search(r"([0-9]{1,7}) zombie", found[5])
         yield from host_reading("host.zombie_tasks", int(zombies[1]) if zombies else None, line)
 
@@ -153,7 +154,7 @@ def _process_line(block: _Block, line: Line) -> bool:
     """Add one process of a listing; False where the listing has ended."""
     row = headed_row(block.header, line, open_ended=True)
     pid = None if row is None else row.cells.get("pid", "")
-    if row is None or pid is None or not pid.isdigit():
+    if row is None or pid is None or whole_number(pid) is None:
         return False
     block.claimed.add(line.number)
     block.processes.append(row)
@@ -179,7 +180,7 @@ def _process(row: HeadedRow) -> Iterator[Reading]:
     entity = Entity("process", pid, HOST)
     command = row.cells.get("command", row.cells.get("cmd", ""))
     yield from host_reading("process.name", command.strip()[:200] or None, row.line, entity)
-    yield from host_reading("process.pid", int(pid), row.line, entity)
+    yield from host_reading("process.pid", whole_number(pid), row.line, entity)
     yield from host_reading("process.cpu_share", row.share("%cpu"), row.line, entity)
     yield from host_reading("process.memory_share", row.share("%mem"), row.line, entity)
     yield from host_reading("process.resident_bytes", _resident(row), row.line, entity)
@@ -235,8 +236,9 @@ def scan_lscpu(text: Text) -> Iterator[Extract]:
     readings: list[Reading] = []
     claimed: set[int] = set()
     for name, value, line in found:
-        if name in _LSCPU_COUNTS and value.split()[0].isdigit():
-            readings.extend(host_reading(_LSCPU_COUNTS[name], int(value.split()[0]), line))
+        count = whole_number(value.split()[0])
+        if name in _LSCPU_COUNTS and count is not None:
+            readings.extend(host_reading(_LSCPU_COUNTS[name], count, line))
         elif name == "Model name":
             readings.extend(host_reading("host.cpu_model", value.strip(), line))
         elif name not in ("CPU MHz", "CPU max MHz", "Architecture", "On-line CPU(s) list", "Vendor ID"):

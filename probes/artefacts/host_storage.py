@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from gpuwhy.kb.facts import HOST, Entity
+from gpuwhy.kb.facts import HOST, Entity, is_number
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.host_values import host_reading
 from gpuwhy.probes.artefacts.quantities import parse_duration, parse_number, parse_size
@@ -149,7 +149,7 @@ def _json_direction(
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
+    return float(value) if isinstance(value, (int, float)) and is_number(value) and value >= 0 else None
 
 
 def scan_copies(text: Text) -> Iterator[Extract]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.labelled_lines import Kind, Labelled
+from gpuwhy.probes.artefacts.quantities import whole_number
 
 _WORD = re.compile(r"[a-z]+")
 _SETTING = re.compile(r"([A-Za-z_]{2,24})\s{0,2}[=:]\s{0,2}([A-Za-z0-9_.]{1,16})")
@@ -212,7 +213,7 @@ def _scaling(entries: Sequence[Labelled]) -> Iterator[Reading]:
         found = _GPUS.match(entry.row or entry.label)
         if not found or entry.value <= 0:
             continue
-        count = _COUNT_WORDS.get(found[1].lower(), 0) or (int(found[1]) if found[1].isdigit() else 0)
+        count = _COUNT_WORDS.get(found[1].lower(), 0) or whole_number(found[1]) or 0
         if entry.kind is Kind.SECONDS and _PER_STEP.search(entry.unit):
             rates.setdefault(count, (count / entry.value, entry))
         elif entry.kind is Kind.RATE:

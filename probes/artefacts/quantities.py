@@ -19,6 +19,7 @@ SIZE = rf"(?:{NUMBER})\s{{0,4}}(?:[kKMGTP]i?[Bb](?:ytes)?|[kKMGTP]|[Bb]ytes?|B)(
 """A printed size with its unit: `2.30 GiB`, `512MB`, `1024 bytes`, `24 G`. For use inside a group of a pattern."""
 
 _NUMBER = re.compile(rf"[-+]?(?:{NUMBER})")
+_WHOLE = re.compile(r"[0-9]{1,18}")
 _QUANTITY = re.compile(rf"\s{{0,8}}([-+]?(?:{NUMBER}))\s{{0,8}}([A-Za-zµμ%]{{0,12}})\s{{0,8}}")
 
 _BINARY = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -63,6 +64,12 @@ def parse_number(text: str) -> float | None:
         return None
     value = float(stripped.replace(",", ""))
     return value if math.isfinite(value) else None
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that `text` is, without sign or separators; None if it is anything else."""
+    stripped = text.strip()
+    return int(stripped) if _WHOLE.fullmatch(stripped) else None
 
 
 def _quantity(text: str) -> tuple[float, str] | None:

@@ -18,10 +18,11 @@ from gpuwhy.probes.artefacts import registry
 from gpuwhy.probes.artefacts.attach import attach
 from gpuwhy.probes.artefacts.cleaning import clean, looks_utf16
 from gpuwhy.probes.artefacts.context import is_context
-from gpuwhy.probes.artefacts.contract import Extract, Line, Text
+from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Text, TextFormat, Trouble
 
 LARGE_BYTES = 4 << 20
 HEAD_BYTES = 64 << 10
+DEFECT = "a defect of gpuwhy"
 MAX_FILES = 2000
 MAX_UNPACKED_BYTES = 1 << 31
 
@@ -113,7 +114,7 @@ def _read_one(name: str, source: Path | bytes) -> tuple[list[Extract], list[NotU
     head, packed = _head(name, source)
     known = registry.file_format(head, name)
     if known is not None:
-        return [known.read(source, name)], []
+        return [_whole(known, source, name)], []
     if _binary(head):
         return [], [NotUnderstood(name, None, None, "binary file of no known format")]
     text, skipped = _text(name, source, packed)
@@ -190,12 +191,31 @@ def _unpack(source: Path | bytes, into: IO[bytes]) -> bool:
 
 def _scan(text: Text) -> list[Extract]:
     lowered = "\n".join(line.text for line in text.lines).lower()
-    extracts = [extract for one in registry.text_formats(lowered) for extract in one.scan(text)]
+    extracts = [extract for one in registry.text_formats(lowered) for extract in _by(one, text)]
     claimed = {number for extract in extracts for number in extract.claimed}
     rest = Text(text.name, tuple(line for line in text.lines if line.number not in claimed))
     for one in registry.fallback_formats() if any(line.text.strip() for line in rest.lines) else ():
-        extracts.extend(one.scan(rest))
+        extracts.extend(_by(one, rest))
     return extracts
+
+
+def _whole(one: FileFormat, source: Path | bytes, name: str) -> Extract:
+    try:
+        return one.read(source, name)
+    except Exception as error:  # noqa: BLE001 - as for the readers of text
+        return Extract(one.name, troubles=(_defect(one, error),))
+
+
+def _defect(one: TextFormat | FileFormat, error: Exception) -> Trouble:
+    return Trouble(None, f"could not be read as {one.title}: {DEFECT} ({type(error).__name__})")
+
+
+def _by(one: TextFormat, text: Text) -> list[Extract]:
+    """What one format makes of a text. A defect of its reader costs what only it could read, and is told."""
+    try:
+        return list(one.scan(text))
+    except Exception as error:  # noqa: BLE001 - the boundary of the readers: no artefact ends a diagnosis
+        return [Extract(one.name, troubles=(_defect(one, error),))]
 
 
 def _unclaimed(text: Text, extracts: Iterable[Extract]) -> list[NotUnderstood]:

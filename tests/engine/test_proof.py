@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from gpuwhy.engine.model import Truth
 from gpuwhy.engine.proof import compare, judge
-from gpuwhy.kb.conditions import All, Any_, Condition, Not, Operator
+from gpuwhy.kb.conditions import All, Any_, Comparison, Condition, FactRef, Not, Operator
 from gpuwhy.kb.facts import JOB, Value, gpu
 from tests.engine.small import fact, is_, world
 
@@ -102,3 +104,12 @@ def test_words_and_booleans_never_equal_numbers(value: Value, bound: Value, same
 def test_only_numbers_have_an_order(value: Value, bound: Value) -> None:
     with pytest.raises(TypeError, match="no order"):
         compare(Operator.GT, value, bound)
+
+
+def test_the_largest_numbers_are_compared_and_no_figure_of_the_proof_is_infinite() -> None:
+    """-1e308 is 2e308 below 1e308, and 1e308 a third of 3e308: both beyond the largest number, 1.8e308."""
+    distant = judge(is_("job.share", "lt", 1e308), world(fact("job.share", -1e308)), JOB)
+    assert (distant.truth, distant.margin) == (Truth.TRUE, None)
+    tripled = Comparison(FactRef("job.share"), Operator.LT, than=FactRef("job.share"), times=3.0)
+    assert judge(tripled, world(fact("job.share", 1e308)), JOB).truth is Truth.TRUE
+    assert judge(tripled, world(fact("job.share", 1e308)), JOB).bound == sys.float_info.max

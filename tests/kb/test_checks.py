@@ -133,6 +133,41 @@ def test_the_pack_as_written_holds(tmp_path: Path) -> None:
         ),
         (
             SIGNATURE,
+            "{fact: job.on, op: eq, value: true}",
+            "{fact: job.on, op: eq, than: {fact: oom.free_bytes}}",
+            "signatures/oom/pieces.yaml:10:43: `oom.free_bytes` is a number, and `job.on` is true or false: "
+            "they are never equal "
+            "(compare numbers with numbers, words with words, and what is true or false with what is)",
+        ),
+        (
+            SIGNATURE,
+            "op: ge, than: {fact: oom.request_bytes}",
+            "op: ge, than: {fact: job.name}",
+            "signatures/oom/pieces.yaml:8:51: `job.name` is a word, and `oom.free_bytes` is a number: "
+            "they have no order "
+            "(compare numbers with numbers, words with words, and what is true or false with what is)",
+        ),
+        (
+            SIGNATURE,
+            "op: gt, value: 0, source: definition",
+            "op: gt, than: {fact: job.kind}",
+            "signatures/oom/pieces.yaml:13:58: `job.kind` is a word, and count(job.name) is a number: "
+            "they have no order",
+        ),
+        (
+            SIGNATURE,
+            "{fact: job.kind, op: in, value: [train, serve]}",
+            "{fact: job.kind, op: in, than: {fact: job.name}}",
+            "signatures/oom/pieces.yaml:11:28: `in` takes a list, not another fact (use eq)",
+        ),
+        (
+            SIGNATURE,
+            "{fact: job.on, op: eq, value: true}",
+            "{fact: job.on, op: eq, than: {fact: job.on}, times: 2, source: guide}",
+            "signatures/oom/pieces.yaml:10:59: `job.on` is boolean: only numbers are multiplied (leave `times` out)",
+        ),
+        (
+            SIGNATURE,
             "{oom.free_bytes} is",
             "{oom.free} is",
             "signatures/oom/pieces.yaml:14:11: no fact `oom.free` (did you mean `oom.free_bytes`?)",
@@ -171,7 +206,22 @@ def test_the_pack_as_written_holds(tmp_path: Path) -> None:
             DERIVATION,
             "oom.free_bytes / oom.request_bytes",
             "oom.slack_share * 1",
-            "derivations/oom/slack.yaml:1:1:",
+            "derivations/oom/slack.yaml:6:10: it reads `oom.slack_share`, the fact that it gives "
+            "(let it read what that fact is computed from)",
+        ),
+        (
+            DERIVATION,
+            "gives: oom.slack_share",
+            "scope: job\ngives: gpu.power_watts",
+            "derivations/oom/slack.yaml:6:8: a job has no gpu above it, so nothing is ever given to `gpu.power_watts` "
+            "(write `scope: gpu`, or give a fact of the host or the job)",
+        ),
+        (
+            DERIVATION,
+            "gives: oom.slack_share\nformula: oom.free_bytes / oom.request_bytes",
+            "gives: oom.slack_share\nformula: step.wait_share",
+            "derivations/oom/slack.yaml:5:8: a job has no failure above it, so nothing is ever given to "
+            "`oom.slack_share` (write `scope: failure`, or give a fact of the host or the job)",
         ),
         (
             DERIVATION,
@@ -271,3 +321,45 @@ def test_derivations_that_need_each_other_are_a_cycle(tmp_path: Path) -> None:
     )
     (problem,) = check_all(pack)
     assert "derivations form a cycle: derive.oom.free -> derive.oom.slack -> derive.oom.free" in str(problem)
+
+
+@pytest.mark.parametrize("name", ["again", "zebra"])
+@pytest.mark.parametrize(
+    ("formula", "column"),
+    [
+        ("formula: oom.slack_share * 2", "6:10"),
+        ("formula: max_over(oom.slack_share)", "6:10"),
+        ("value: 0\nwhen: {fact: oom.slack_share, op: gt, value: 1, source: definition}", "7:7"),
+    ],
+    ids=["itself", "aggregate", "condition"],
+)
+def test_no_derivation_reads_what_it_gives_even_where_another_gives_it_too(
+    tmp_path: Path, name: str, formula: str, column: str
+) -> None:
+    """Otherwise the result would hang on which of the two stands first."""
+    pack = write(tmp_path / "pack")
+    (pack / "derivations" / "oom" / f"{name}.yaml").write_text(
+        FILES["derivations/oom/slack.yaml"]
+        .replace("derive.oom.slack", f"derive.oom.{name}")
+        .replace("formula: oom.free_bytes / oom.request_bytes", formula)
+    )
+    found = [str(problem).removeprefix("pack/") for problem in check_all(pack)]
+    assert [one.split(":")[0] for one in found] == [f"derivations/oom/{name}.yaml"]
+    assert found[0].startswith(f"derivations/oom/{name}.yaml:{column}: it reads `oom.slack_share`, the fact that it")
+
+
+@pytest.mark.parametrize("scope", ["host", "gpu", "process", "failure"])
+def test_a_derivation_gives_facts_of_what_its_entities_belong_to(tmp_path: Path, scope: str) -> None:
+    """A process and a failure belong to a GPU; the host has none above it."""
+    found = told(tmp_path, **{DERIVATION: (
+        "gives: oom.slack_share\nformula: oom.free_bytes / oom.request_bytes",
+        f"scope: {scope}\ngives: gpu.power_watts\nvalue: 3\nwhen: {{fact: job.on, op: known}}",
+    )})  # fmt: skip
+    assert [one for one in found if "nothing is ever given" in one] == (
+        [
+            "derivations/oom/slack.yaml:6:8: a host has no gpu above it, so nothing is ever given to `gpu.power_watts` "
+            "(write `scope: gpu`, or give a fact of the host or the job)"
+        ]
+        if scope == "host"
+        else []
+    )

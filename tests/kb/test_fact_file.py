@@ -150,5 +150,17 @@ def test_a_number_too_large_to_be_one_is_no_value() -> None:
     assert parse(fact_with(value=1).replace('"value": 1', '"value": 1e999')).facts == ()
 
 
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("key", ["value", "window_seconds"])
+def test_a_whole_number_too_large_to_reckon_with_is_told(key: str, digits: int) -> None:
+    text = fact_with(**{key: 12345}).replace("12345", "9" * digits)
+    found = parse(text)
+    assert (found.facts, found.absent) == ((), (ABSENT,))
+    assert found.problems in (
+        ("facts[0]: `value` is missing, or no finite number, text, true or false",),
+        ("facts[0]: `window_seconds` is no length of time",),
+    )
+
+
 def test_of_very_many_problems_the_first_are_told() -> None:
     assert len(parse(changed(facts=[1] * 10_000)).problems) < 100

@@ -91,6 +91,11 @@ def test_what_does_not_fit_and_what_has_no_word_is_told() -> None:
     assert "`no.such_fact` = 1 does not fit" in odd[0][2]
 
 
+def test_a_number_that_none_is_that_large_is_told_without_its_digits() -> None:
+    facts, _, odd = attach([("log", Extract("f", (Reading("oom.request_bytes", 10**400, 4),)))], SPECS)
+    assert (facts, odd) == ([], [("log", 4, "`oom.request_bytes` is not readable: no number is that large")])
+
+
 def test_a_missing_reading_keeps_its_reason() -> None:
     extract = Extract("f", missing=(Missing("gpu.name", "N/A", 2, gpu(0)), Missing("no.such_fact", "N/A", 3)))
     _, (absent,), _ = attach([("log", extract)], SPECS)

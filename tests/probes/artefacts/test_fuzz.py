@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.attach import typed
 from gpuwhy.probes.artefacts.contract import FileFormat, Line, Text, TextFormat
-from gpuwhy.probes.artefacts.read import Gathered, UnusableInput, gather
+from gpuwhy.probes.artefacts.read import DEFECT, Gathered, UnusableInput, gather
 from gpuwhy.probes.artefacts.registry import all_formats
 from gpuwhy.tui import report_json, report_markdown, report_text
 from gpuwhy.tui.report import Report
@@ -81,7 +82,8 @@ def read(content: bytes) -> Gathered:
         assert fact.unit == spec.unit
         assert fact.origin.line is None or fact.origin.line >= 1
         assert fact.origin.text is None or len(fact.origin.text) <= 400
-    assert [one.reason for one in gathered.not_understood if "does not fit the vocabulary" in one.reason] == []
+    reasons = [one.reason for one in gathered.not_understood]
+    assert [one for one in reasons if DEFECT in one or "does not fit the vocabulary" in one] == []
     for absent in gathered.absent:
         assert absent.reason
     return gathered
@@ -125,6 +127,11 @@ def sprinkled(text: str, chance: random.Random) -> str:
 def with_odd_numbers(text: str, chance: random.Random) -> str:
     odd = ("0", "-1", "1e999", "nan", "inf", "9" * 400, "1.2.3", "0x1F", "1,5", "", "٣", "²", "N/A", "1e-999", "-0.0")
     return "".join(chance.choice(odd) if sign.isdigit() and chance.random() < 0.1 else sign for sign in text)
+
+
+HUGE = ("9" * 400, "9" * 5000, "1" + "0" * 309, "1e400", "1e308", "0." + "0" * 400 + "1")
+WRITTEN = ("-0", "-1", "NaN", "inf", "-inf", "\u0663\u0663", "\u0661\u0662.\u0665", "\u00b2", "1_000")
+NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def shuffled(text: str, chance: random.Random) -> str:
@@ -172,6 +179,31 @@ def test_a_sample_cut_anywhere(name: str) -> None:
     for length in range(0, len(content), max(1, len(content) // 60)):
         read(content[:length])
         read(content[length:])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_numbers_that_no_tool_prints_are_read_or_told(name: str) -> None:
+    """Everywhere at once, and each at one place: too large for a number, none at all, or in other digits."""
+    text = SAMPLES[name]
+    places = list(NUMBERS.finditer(text))
+    chance = random.Random(name)
+    for number in (*HUGE, *WRITTEN):
+        diagnosed(NUMBERS.sub(number, text))
+        if places:
+            place = chance.choice(places)
+            diagnosed(text[: place.start()] + number + text[place.end() :])
+
+
+def diagnosed(text: str) -> None:
+    """Diagnose and report it; a number that is too large may be told, a defect may not."""
+    with bounded():
+        gathered = gather([("artefact", text.encode())], knowledge().facts)
+        reasons = [one.reason for one in gathered.not_understood]
+        assert [one for one in reasons if DEFECT in one or "does not fit the vocabulary" in one] == []
+        found = diagnose(knowledge(), FactBase.of(gathered.facts, gathered.absent), ask=False)
+        made = Report(knowledge(), gathered, found)
+        assert report_text.render(made)
+        assert report_json.dump(report_json.document(made))
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -12,6 +12,7 @@ from gpuwhy.probes.artefacts.quantities import (
     parse_number,
     parse_share,
     parse_size,
+    whole_number,
 )
 from tests.probes.artefacts.helpers import text_of
 
@@ -33,6 +34,15 @@ from tests.probes.artefacts.helpers import text_of
 )
 def test_sizes_are_bytes_with_powers_of_1024(text: str, expected: float) -> None:
     assert parse_size(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0", 0), (" 42 ", 42), ("007", 7), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("9" * 5000, None)]
+    + [(text, None) for text in ("", "-1", "1.0", "1,000", "1_000", "\u00b2", "\u0663")],
+)
+def test_whole_numbers_are_plain_digits(text: str, expected: int | None) -> None:
+    assert whole_number(text) == expected
 
 
 def test_decimal_sizes_use_powers_of_1000_unless_the_unit_is_binary() -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.probes.artefacts import pytorch_oom, registry
+from gpuwhy.probes.artefacts.contract import Extract, Text, TextFormat
 from gpuwhy.probes.artefacts.read import LARGE_BYTES, Gathered, NotUnderstood, UnusableInput, find_inputs, gather
 
 OOM = (
@@ -200,3 +202,15 @@ def test_a_failure_on_a_card_of_another_size_belongs_to_no_listed_gpu() -> None:
     table = "name, index, memory.total [MiB]\nTesla T4, 0, 15360 MiB\n"
     assert list(failures(read(("oom", oom(0, "14.58")), ("smi", table)))) == ["gpu:0/failure:1"]
     assert list(failures(read(("oom", oom(0, "79.15")), ("smi", table)))) == ["job:this/failure:1"]
+
+
+def test_a_defect_of_one_reader_is_told_and_the_others_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(text: Text) -> Iterable[Extract]:
+        raise ZeroDivisionError(text.name)
+
+    entry = TextFormat("broken", "Broken format", ("out of memory",), broken)
+    monkeypatch.setattr(registry, "text_formats", lambda _lowered: [entry, pytorch_oom.FORMAT])
+    gathered = read(("log", oom()))
+    assert value_of(gathered, "oom.request_bytes") == 1.5 * 2**30
+    (told,) = gathered.not_understood
+    assert told.reason == "could not be read as Broken format: a defect of gpuwhy (ZeroDivisionError)"
