@@ -4,6 +4,15 @@ from __future__ import annotations
 
 SAMPLES = {
     "allocator-settings": "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,garbage_collection_threshold:0.8\n",
+    "collective-timeouts": (
+        "[rank0]:[E1130 02:15:06.1 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600060 "
+        "milliseconds before timing out.\n"
+        "[rank2]:[E1130 02:15:06.2 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 2] Exception (either an error or timeout) "
+        "detected by watchdog at work: 100, last enqueued NCCL work: 102, last completed NCCL work: 99.\n"
+        "[47] joined but didn't finish collective #41207 (count from 1)\n"
+        "Timed out after 1801 seconds waiting for clients. 3/4 clients joined.\n"
+    ),
     "comparisons": "torch 2.1: 0.40 s/iter\ntorch 2.3: 0.25 s/iter\n",
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
     "framework-oom": (
@@ -112,6 +121,11 @@ SAMPLES = {
         "('reserved_bytes.all.current', 3221225472)])\n"
     ),
     "allocator-digest": "segments=12 reserved_MiB=23000 allocated_MiB=14000 active_MiB=14100\n",
+    "nccl-log": (
+        "node1:100:200 [0] NCCL INFO NET/IB : No device found.\n"
+        "node1:100:200 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read\n"
+        "node1:100:200 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 2, bw 12.000000/6.000000, type LOC/PHB\n"
+    ),
     "nsight-compute": (
         "  axpy(float*, int) (9, 32, 1)x(384, 1, 1), Context 1, Stream 7, Device 0, CC 8.0\n"
         "    Section: GPU Speed Of Light Throughput\n"
