@@ -64,7 +64,9 @@ def main() -> None:
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @click.option("--rules", type=click.Path(path_type=Path), help="Another rule pack instead of the shipped one.")
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
-@click.option("--live", metavar="TIME", callback=cli_live.duration, help="Watch this machine's GPUs too: 20s, 2m.")
+@click.option(
+    "--live", metavar="TIME", callback=cli_live.duration, help="Watch this machine too, GPUs and host: 20s, 2m."
+)
 @click.pass_context
 def diagnose(
     context: click.Context,
@@ -81,7 +83,7 @@ def diagnose(
     """Diagnose messages, logs, tables and traces.
 
     PATHS are files or folders; - is standard input. Several artefacts make one diagnosis. Nothing is run, changed or
-    sent anywhere. With --live, what the GPUs of this machine show now is part of it.
+    sent anywhere. With --live, what the GPUs and the host show now is part of it.
     """
     kb = _knowledge(rules)
     for name in (why, why_not):

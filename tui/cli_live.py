@@ -47,10 +47,11 @@ def duration(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option("--json", "target", metavar="FILE", help="Write the facts to FILE (- is standard output).")
 @click.pass_context
 def probe(context: click.Context, seconds: float, target: str | None) -> None:
-    """Watch the GPUs of this machine, and say what was seen.
+    """Watch the GPUs and the host of this machine, and say what was seen.
 
-    Only reads, through the driver's own interface NVML; nothing is changed, and no privilege is needed. Ctrl-C ends the
-    watch early and keeps what was seen. `gpuwhy diagnose FILE` diagnoses the facts, here or elsewhere.
+    Only reads: the GPUs through the driver's own interface NVML, the host in /proc and /sys; nothing is changed, and no
+    privilege is needed. Ctrl-C ends the watch early and keeps what was seen. `gpuwhy diagnose FILE` diagnoses the
+    facts, here or elsewhere.
 
     Exit status: 0 at least one GPU answered, 3 none did (the report says why), 2 unusable arguments.
     """
@@ -73,19 +74,23 @@ def probe(context: click.Context, seconds: float, target: str | None) -> None:
 
 
 def watch(seconds: float, specs: Mapping[str, FactSpec] | None = None) -> Gathering:
-    """What the GPUs of this machine show over so many seconds, with a progress bar where a person waits for it."""
-    from gpuwhy.probes.nvml_sampler import sample
+    """What this machine shows over so many seconds, with a progress bar where a person waits for it."""
+    from gpuwhy.probes.live import look
 
+    if specs is None:
+        from gpuwhy.kb.load import load
+
+        specs = load().facts
     if seconds <= SHOW_PROGRESS_FROM_SECONDS or not sys.stderr.isatty():
-        return sample(seconds, specs=specs)
+        return look(seconds, specs=specs)
     try:
-        return sample(seconds, lambda share: _show_progress(share, seconds), specs=specs)
+        return look(seconds, lambda share: _show_progress(share, seconds), specs=specs)
     finally:
         click.echo("\r" + " " * (_BAR + 50) + "\r", nl=False, err=True)
 
 
 def with_live(gathered: Gathered, seconds: float, specs: Mapping[str, FactSpec]) -> Gathered:
-    """What artefacts told, and beside it what the GPUs of this machine show now."""
+    """What artefacts told, and beside it what this machine shows now."""
     from gpuwhy.probes.artefacts.read import NotUnderstood
 
     seen = watch(seconds, specs)
@@ -97,7 +102,7 @@ def with_live(gathered: Gathered, seconds: float, specs: Mapping[str, FactSpec])
         gathered,
         facts=(*gathered.facts, *seen.facts),
         absent=(*gathered.absent, *seen.absent),
-        formats=(*gathered.formats, (name, "nvml")),
+        formats=(*gathered.formats, (name, "nvml"), (name, "host")),
         not_understood=(*gathered.not_understood, *unfit),
     )
 

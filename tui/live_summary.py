@@ -1,4 +1,4 @@
-"""What was seen of the GPUs of this machine, as a table: a block for each GPU, then what was not read."""
+"""What was seen of this machine, as a table: the host, a block for each GPU, then what was not read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from gpuwhy.kb.facts import HOST, Entity, Fact, Value
 from gpuwhy.kb.units import show
 from gpuwhy.probes.gathering import Gathering
+from gpuwhy.tui.host_summary import rows
 from gpuwhy.tui.wording import visible, wrapped
 
 WIDTH = 80
@@ -56,6 +57,7 @@ class _Writer:
 
     def lines(self) -> list[str]:
         self.head()
+        self.host()
         for entity in self.entities("gpu", HOST):
             self.gpu(entity)
         self.not_read()
@@ -87,6 +89,8 @@ class _Writer:
         if self.value("host.nvml_binding_shadowed", HOST):
             self.block("NOTE", "an old `pynvml` package stands in front of nvidia-ml-py: remove it")
         if error is not None:
+            if self.value("host.pci_gpu_count", HOST) == 0:
+                self.block("", "no GPU: none of NVIDIA's is visible on the PCI bus either")
             return
         driver = self.shown("host.driver_version", HOST)
         count = self.shown("gpu.count", HOST)
@@ -96,6 +100,15 @@ class _Writer:
         elif self.seen.seconds < ENOUGH_SECONDS:
             text += f"; short: what comes and goes shows from {ENOUGH_SECONDS:.0f} s on"
         self.block("WATCHED", text)
+
+    def host(self) -> None:
+        found = list(rows(self.facts))
+        if found:
+            seconds = self.shown("host.watched_seconds", HOST)
+            self.out.append("")
+            self.block("HOST", f"watched {seconds}" if seconds else "")
+        for label, text in found:
+            self.block(label, text)
 
     def gpu(self, entity: Entity) -> None:
         self.out.append("")

@@ -95,10 +95,11 @@ def test_the_summary_leads_with_what_is_broken(library: Path) -> None:
 
 
 def test_without_a_driver_the_reason_is_the_answer(library: Path) -> None:
-    done = gpuwhy(library, "idle", "probe", LD_LIBRARY_PATH="/no/such/folder")
+    done = gpuwhy(library, "idle", "probe", "--for", "0.2s", LD_LIBRARY_PATH="/no/such/folder")
     assert done.returncode == 3
     lines = " ".join(done.stdout.split())
     assert lines.startswith("NO ANSWER library-missing: the driver's library libnvidia-ml.so.1 is missing (NVML 12)")
+    assert "HOST watched" in lines  # which can be seen all the same
     assert done.stderr == ""
 
 
@@ -206,7 +207,7 @@ def live_facts(library: Path, scenario: str, *arguments: str | Path) -> tuple[in
     done = gpuwhy(library, scenario, "diagnose", "--live", "0.4s", "--format", "json", *arguments)
     assert done.stderr == ""
     report = json.loads(done.stdout)
-    assert [one["format"] for one in report["formats"] if one["artefact"] == "this machine"] == ["nvml"]
+    assert [one["format"] for one in report["formats"] if one["artefact"] == "this machine"] == ["nvml", "host"]
     return done.returncode, {one["id"]: one for one in report["facts"]}
 
 
