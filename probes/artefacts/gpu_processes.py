@@ -10,6 +10,9 @@ from gpuwhy.probes.artefacts.gauges import Gauges
 
 PROCESS_MEMORY = "process.gpu_memory_bytes"
 
+_NAMELESS = frozenset({"not found", "unknown error", "no such process", "null", "?"})
+"""What tools print for the name of a process that the driver lists and the system does not know (any more)."""
+
 _KINDS = {
     "c": "compute",
     "g": "graphics",
@@ -23,7 +26,10 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class ListedProcess:
-    """One process of a list: its memory in bytes, or the reason why the list does not say it."""
+    """One process of a list: its memory in bytes, or the reason why the list does not say it.
+
+    `name` is as printed, also where that says that there is none.
+    """
 
     pid: int
     kind: str | None
@@ -36,6 +42,11 @@ class ListedProcess:
 def process_kind(letters: str) -> str | None:
     """What a type column means (`C`, `G`, `C+G`, `M`), in the words of the vocabulary; None if it is none of these."""
     return _KINDS.get(letters.strip().lower())
+
+
+def is_nameless(name: str | None) -> bool:
+    """True if this stands for a name that could not be found: `[Not Found]`, `Unknown Error`, `(null)`."""
+    return name is not None and name.strip().strip("[]()").lower() in _NAMELESS
 
 
 def put_processes(
@@ -69,12 +80,17 @@ def put_processes(
         if graphics or complete:
             _put_sum(gauges, "gpu.graphics_processes_memory_bytes", device, graphics, line)
     _put_sum(gauges, "gpu.processes_memory_bytes", device, listed, line)
+    nameless = [row for row in listed if is_nameless(row.name)]
+    if nameless:
+        _put_sum(gauges, "gpu.nameless_processes_memory_bytes", device, nameless, nameless[0].line)
 
 
 def _put_process(gauges: Gauges, entity: Entity, pid: int, rows: Sequence[ListedProcess]) -> None:
     first = rows[0]
     gauges.put("process.pid", entity, pid, first.line)
-    if first.name:
+    if is_nameless(first.name):
+        gauges.lack("process.name", entity, f"shown as {first.name}", first.line)
+    elif first.name:
         gauges.put("process.name", entity, first.name, first.line, first.name)
     if first.kind:
         gauges.put("process.type", entity, first.kind, first.line)

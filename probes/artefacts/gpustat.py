@@ -10,7 +10,7 @@ from gpuwhy.kb.facts import HOST, Entity, gpu
 from gpuwhy.probes.artefacts import smi_values as v
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
 from gpuwhy.probes.artefacts.gauges import Gauges
-from gpuwhy.probes.artefacts.gpu_processes import ListedProcess, put_processes
+from gpuwhy.probes.artefacts.gpu_processes import ListedProcess, is_nameless, put_processes
 
 NAME = "gpustat"
 
@@ -130,6 +130,8 @@ def _put_uses(gauges: Gauges, device: Entity, uses: Sequence[_Use], line: int, p
             gauges.put("gpu.processes_memory_bytes", device, float(sum(known)), line, printed)
     else:
         gauges.lack("gpu.process_count", device, f"shown as {printed.strip()[:40]}", line)
+        if is_nameless(printed):
+            gauges.put("gpu.process_list_unreadable", device, True, line, printed)
 
 
 FORMAT = TextFormat(NAME, "gpustat", ("mb |", "mb|", " mb"), scan)

@@ -23,6 +23,11 @@ def values(extracts: Iterable[Extract]) -> dict[tuple[str, str], Value]:
     return {(one.fact, one.entity.path): one.value for extract in extracts for one in extract.readings}
 
 
+def missing(extracts: Iterable[Extract]) -> dict[tuple[str, str], str]:
+    """The reasons of all missing readings by (fact id, entity path)."""
+    return {(one.fact, one.entity.path): one.reason for extract in extracts for one in extract.missing}
+
+
 def claimed(extracts: Iterable[Extract]) -> set[int]:
     """All line numbers that the extracts claim."""
     return {line for extract in extracts for line in extract.claimed}

@@ -50,6 +50,25 @@ def test_fan_power_codecs_and_process_ids() -> None:
     assert {"gpu.utilization_share", "gpu.power_watts", "gpu.memory_used_bytes", "gpu.process_count"} <= missing
 
 
+def test_a_list_that_could_not_be_read_says_so_and_not_that_there_is_no_process() -> None:
+    found = values(scan(FORMAT, "[6] NVIDIA A100 | 52'C, 100 % | 10151 / 81920 MB | (null)\n"))
+    assert found["gpu.process_list_unreadable", "gpu:6"] is True
+    assert found["gpu.memory_used_bytes", "gpu:6"] == 10151 * MIB
+    assert ("gpu.process_count", "gpu:6") not in found
+    assert ("gpu.process_list_unreadable", "gpu:6") not in values(
+        scan(FORMAT, "[6] NVIDIA A100 | 52'C, 100 % | 10151 / 81920 MB | (Not Supported)\n")
+    )
+
+
+def test_a_process_without_a_command_line_has_no_name() -> None:
+    found = values(
+        scan(FORMAT, "[0] NVIDIA A10 | 52'C, 0 % | 10151 / 23028 MB | ana:?/77(9000M) bob:python/8(1000M)\n")
+    )
+    assert found["gpu.nameless_processes_memory_bytes", "gpu:0"] == 9000 * MIB
+    assert found["process.name", "gpu:0/process:8"] == "python"
+    assert ("process.name", "gpu:0/process:77") not in found
+
+
 def test_repeated_output_is_folded() -> None:
     text = "".join(
         f"[0] Tesla T4 | 40'C, {share} % | {used} / 15109 MB | a(5M)\n" for share, used in ((10, 1), (90, 9), (80, 8))
