@@ -113,6 +113,11 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("torch_profiler_table", ("self cpu", "cpu total", "cuda total", "cpu time", "cuda time", "# of calls",
         "number of calls", "aten::", "autograd::", "profilerstep", "cudalaunchkernel", "evaluate_function",
         "enumerate(dataloader)")),
+    Entry("triton_config", ("max_batch_size", "dynamic_batching", "sequence_batching", "ensemble_scheduling",
+        "instance_group", "model_warmup", "model_transaction_policy", "response_cache", "version_policy",
+        "\"max_batch_size\"", "\"dynamic_batching\"", "\"ensemble_scheduling\"", "\"instance_group\"")),
+    Entry("triton_metrics", ("nv_inference_",)),
+    Entry("triton_statistics", ("\"model_stats\"", "\"inference_stats\"")),
 )
 # fmt: on
 

@@ -228,4 +228,32 @@ SAMPLES = {
         "Self CPU time total: 10.000ms\n"
     ),
     "labelled": "* Mine: **12.5 ms/frame**\npeak memory: 2.5 GiB\n",
+    "triton-config": (
+        'name: "resnet"\nplatform: "tensorrt_plan"\nmax_batch_size: 16  # of the engine\n'
+        'input [ { name: "IN" data_type: TYPE_FP32 dims: [ 3, -1, -1 ] } ]\n'
+        "dynamic_batching {\n  preferred_batch_size: [ 4, 8 ]\n  max_queue_delay_microseconds: 500\n}\n"
+        "instance_group [ { count: 2 kind: KIND_GPU gpus: [ 0, 1 ] } ]\n"
+    ),
+    "triton-config-json": (
+        '{"name":"resnet","backend":"onnxruntime","max_batch_size":8,"input":[{"name":"IN","dims":[3,224,224]}],'
+        '"dynamic_batching":{"max_queue_delay_microseconds":"100"},'
+        '"instance_group":[{"kind":"KIND_GPU","count":1,"gpus":[0]}]}\n'
+    ),
+    "triton-metrics": (
+        "# HELP nv_inference_request_success Number of successful inference requests, all batch sizes\n"
+        "# TYPE nv_inference_request_success counter\n"
+        'nv_inference_request_success{model="resnet",version="1"} 120\n'
+        'nv_inference_request_failure{model="resnet",reason="REJECTED",version="1"} 3\n'
+        'nv_inference_count{model="resnet",version="1"} 120\nnv_inference_exec_count{model="resnet",version="1"} 40\n'
+        'nv_inference_request_duration_us{model="resnet",version="1"} 2400000\n'
+        'nv_inference_queue_duration_us{model="resnet",version="1"} 1800000\n'
+        'nv_inference_request_summary_us{model="resnet",version="1",quantile="0.99"} NaN\n'
+        'nv_gpu_utilization{gpu_uuid="GPU-1"} 0.25\nnv_gpu_power_usage{gpu_uuid="GPU-1"} 80.5\n'
+    ),
+    "triton-statistics": (
+        '{"model_stats":[{"name":"resnet","version":"1","last_inference":1,"inference_count":12,"execution_count":4,'
+        '"inference_stats":{"success":{"count":12,"ns":120000000},"fail":{"count":0,"ns":0},'
+        '"queue":{"count":12,"ns":60000000},"compute_infer":{"count":12,"ns":50000000}},'
+        '"batch_stats":[{"batch_size":3,"compute_infer":{"count":4,"ns":16000000}}]}]}\n'
+    ),
 }
