@@ -45,8 +45,10 @@ def test_figures_of_one_rank() -> None:
 
 
 def test_the_oldest_layout_has_no_sizes() -> None:
-    line = "[E ProcessGroupNCCL.cpp:828] [Rank 2] Watchdog caught collective operation timeout: "
+    line = (
+        "[E ProcessGroupNCCL.cpp:828] [Rank 2] Watchdog caught collective operation timeout: "
         "WorkNCCL(SeqNum=7, OpType=BROADCAST, Timeout(ms)=1800000) ran for 1804046 milliseconds before timing out."
+    )
     assert facts(line)["comm.timeout_seconds"] == 1800.0
 
 
