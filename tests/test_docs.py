@@ -33,6 +33,10 @@ def test_the_commands_of_the_readme_run(line: str, tmp_path: Path, monkeypatch: 
     (tmp_path / "job-4711").mkdir()
     for name in ("oom.txt", "nvidia-smi.txt", "train.log", "facts.json", "job-4711/oom.txt"):
         (tmp_path / name).write_text(OOM)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ssh").write_text("#!/bin/sh\nexit 255\n")
+    (tmp_path / "bin" / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.chdir(tmp_path)
     words = [re.sub(r"^\d+s$", "0.2s", word) for word in shlex.split(line, comments=True)[1:]]
     done = CliRunner().invoke(main, words)

@@ -13,7 +13,7 @@ import click
 
 from gpuwhy import __version__
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui import cli_live
+from gpuwhy.tui import cli_collect, cli_live
 from gpuwhy.tui.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def schema() -> None:
 
 
 main.add_command(cli_live.probe)
+main.add_command(cli_collect.collect)
 
 
 def _knowledge(rules: Path | None) -> KnowledgeBase:

@@ -1,0 +1,131 @@
+"""What a collector brought from a host, as facts: every section goes to the readers of the artefact that it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from gpuwhy.kb.facts import HOST, Absent, Fact, Origin, OriginKind
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.probes.artefacts.attach import attach
+from gpuwhy.probes.artefacts.cleaning import clean
+from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.collected_document import Document
+
+SMI = "nvidia-smi -q -x"
+TOP = "top -b -n 2 -d 1 -w 160"
+KERNEL_LOG = "kernel log"
+KERNEL_LOG_SECONDS = 24 * 3600.0
+"""What the kernel said longer ago says nothing about now."""
+
+_READERS: Mapping[str, tuple[str, ...]] = {
+    SMI: ("smi_xml", "smi_errors"),
+    KERNEL_LOG: ("host_kills",),
+    "/proc/meminfo": ("host_memory",),
+    "pressure": ("host_limits",),
+    "df -P -l": ("host_disk",),
+    "lscpu": ("host_cpu",),
+    TOP: ("host_cpu",),
+}
+"""The modules of artefact formats for a section; others are not asked, so that none sees in it what it is not."""
+
+_LEFT_OUT: Mapping[str, tuple[str, ...]] = {TOP: ("host.memory_", "host.swap_")}
+"""Beginnings of facts that a section gives, and that another one gives without rounding."""
+
+_MONOTONIC = re.compile(r"^\[\s{0,12}(\d{1,10}\.\d{1,9})\]")
+_DID_NOT_END = re.compile(r"did not end\b")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Facts and absent readings of a host, and what in them could not be read."""
+
+    facts: tuple[Fact, ...]
+    absent: tuple[Absent, ...]
+    troubles: tuple[str, ...]
+
+
+def facts_of(document: Document, specs: Mapping[str, FactSpec]) -> Collected:
+    """The facts of a document in this vocabulary."""
+    extracts = [(name, one) for name, content in _artefacts(document) for one in _extracts(name, content)]
+    extracts += [("collector", Extract("collector", tuple(_about_driver(document))))]
+    facts, absent, odd = attach(extracts, specs)
+    origin = Origin(OriginKind.ARTEFACT, "collector")
+    absent += [
+        Absent(fact, HOST, f"{name}: {document.absent[name]}", origin)
+        for fact, name in _ABSENT_FACTS
+        if name in document.absent and fact in specs and not any(one.id == fact for one in facts)
+    ]
+    troubles = [f"{name}: {message}" for name, _, message in odd]
+    troubles += [f"{name}: {one.message}" for name, extract in extracts for one in extract.troubles]
+    return Collected(tuple(facts), tuple(absent), tuple(dict.fromkeys(troubles)))
+
+
+_ABSENT_FACTS = (
+    ("gpu.count", SMI),
+    ("host.out_of_memory_kills", KERNEL_LOG),
+    ("host.memory_available_bytes", "/proc/meminfo"),
+    ("host.io_pressure_some_10_seconds_share", "/proc/pressure/io"),
+    ("host.cpu_pressure_some_10_seconds_share", "/proc/pressure/cpu"),
+    ("host.memory_pressure_some_10_seconds_share", "/proc/pressure/memory"),
+    ("host.cpu_count", "lscpu"),
+)
+"""What stays unknown where a section is absent."""
+
+
+def _artefacts(document: Document) -> Iterator[tuple[str, bytes]]:
+    for name in (SMI, "/proc/meminfo", "df -P -l", "lscpu", TOP):
+        if name in document.sections:
+            yield name, document.sections[name].content
+    if KERNEL_LOG in document.sections:
+        yield KERNEL_LOG, _recent(document)
+    pressures = [
+        b"%s pressure\n%s" % (resource.encode("ascii"), document.sections[f"after:/proc/pressure/{resource}"].content)
+        for resource in ("cpu", "memory", "io", "irq")
+        if f"after:/proc/pressure/{resource}" in document.sections
+    ]
+    if pressures:
+        yield "pressure", b"\n".join(pressures)
+
+
+def _recent(document: Document) -> bytes:
+    """The lines of the kernel log of the last hours; times are seconds since the host started, as /proc/uptime is."""
+    uptime = document.sections.get("before:/proc/uptime")
+    words = uptime.content.split()[:1] if uptime is not None else []
+    try:
+        since = float(words[0]) - KERNEL_LOG_SECONDS if words else None
+    except ValueError:
+        since = None
+    kept = []
+    for line in document.sections[KERNEL_LOG].content.splitlines():
+        found = _MONOTONIC.match(line.decode("utf-8", "replace"))
+        if found is not None and since is not None and float(found[1]) >= since:
+            kept.append(line)
+    return b"\n".join(kept)
+
+
+def _extracts(name: str, content: bytes) -> Iterable[Extract]:
+    text = Text(name, tuple(Line(number, line) for number, line in enumerate(clean(content), 1)))
+    for module_name in _READERS[name]:
+        module = import_module(f"gpuwhy.probes.artefacts.{module_name}")
+        for one in getattr(module, "FORMATS", None) or (module.FORMAT,):
+            if isinstance(one, TextFormat):
+                yield from (_without(extract, _LEFT_OUT.get(name, ())) for extract in one.scan(text))
+
+
+def _without(extract: Extract, beginnings: tuple[str, ...]) -> Extract:
+    readings = tuple(one for one in extract.readings if not one.fact.startswith(beginnings))
+    return replace(extract, readings=readings) if beginnings else extract
+
+
+def _about_driver(document: Document) -> Iterator[Reading]:
+    """That nvidia-smi is not there, or hangs: nothing else on the host says so."""
+    why = document.absent.get(SMI)
+    if why is None:
+        return
+    if why == "not installed":
+        yield Reading("host.smi_error", "not-installed", None, f"{SMI}: {why}")
+    elif _DID_NOT_END.match(why):
+        yield Reading("host.nvml_error", "no-answer", None, f"{SMI} {why}")
