@@ -15,6 +15,7 @@ PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "server": ("host",),
         "model": ("server", "host"),
         "load": ("model", "server", "host"),
+        "sweep": ("model", "server", "host"),
         "partition": ("gpu",),
         "process": ("gpu", "host"),
         "failure": ("gpu", "job"),
@@ -33,7 +34,7 @@ def reachable(kind: str) -> set[str]:
 
 
 _SCOPE_ORDER = (
-    "failure", "partition", "process", "kernel", "workload", "load", "model", "entry", "measurement",
+    "failure", "partition", "process", "kernel", "workload", "load", "sweep", "model", "entry", "measurement",
     "disk", "filesystem", "server", "job", "gpu", "host",
 )  # fmt: skip
 

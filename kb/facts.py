@@ -65,6 +65,11 @@ def load(name: str, of: Entity) -> Entity:
     return Entity("load", name, of)
 
 
+def sweep(name: str, of: Entity) -> Entity:
+    """Several loads of one model compared: a benchmark at several levels, or with and without a setting."""
+    return Entity("sweep", name, of)
+
+
 class OriginKind(str, Enum):
     """How a fact came to be known, best first: of two readings of one thing the better origin wins."""
 

@@ -84,6 +84,8 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "cuda kernel statistics", "cuda api statistics")),
     Entry("nvprof", ("gpu activities:", "api calls:", "==profiling result", "profiling result:", "time(%)",
         "[cuda memcpy", "culaunchkernel", "cudalaunch")),
+    Entry("perf_analyzer", ("request concurrency:", "request rate:", "infer/sec", "avg request latency",
+        "inference count:", "execution count:", "inferences/second", "avg http time", "avg grpc time")),
     Entry("profiler_lightning", ("mean duration",)),
     Entry("python_traceback", ("traceback (most recent call last)", ", line ", "error: ", "exception: ",
         "keyboardinterrupt", "error\n")),
@@ -118,6 +120,8 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "\"max_batch_size\"", "\"dynamic_batching\"", "\"ensemble_scheduling\"", "\"instance_group\"")),
     Entry("triton_metrics", ("nv_inference_",)),
     Entry("triton_statistics", ("\"model_stats\"", "\"inference_stats\"")),
+    Entry("trtexec", ("gpu compute", "enqueue time", "trtexec", "engine built in", "h2d latency", "host latency",
+        "gpu latency")),
 )
 # fmt: on
 

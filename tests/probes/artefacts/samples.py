@@ -141,8 +141,10 @@ SAMPLES = {
     "nsys-stats": (
         " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n"
         " Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)          Name\n"
-        " --------  ---------------  ---------  --------  --------  --------  --------  -----------  ---------------\n"
-        "    100.0          2000000       1000    2000.0    1900.0      1500      9000        100.0  void k<float>()\n"
+        " --------  ---------------  ---------  --------  --------  --------  --------  -----------  "
+        "---------------\n"
+        "    100.0          2000000       1000    2000.0    1900.0      1500      9000        100.0  void "
+        "k<float>()\n"
     ),
     "nvprof": (
         "==99== Profiling result:\n"
@@ -166,12 +168,14 @@ SAMPLES = {
     ),
     "pytorch-oom": (
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 "
-        "GiB of which 411.06 MiB is free. Process 99 has 3.00 GiB memory in use. Of the allocated memory 17.94 GiB is "
+        "GiB of which 411.06 MiB is free. Process 99 has 3.00 GiB memory in use. Of the allocated memory "
+        "17.94 GiB is "
         "allocated by PyTorch, and 4.87 GiB is reserved by PyTorch but unallocated.\n"
     ),
     "nvidia-smi-csv": (
         "index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], temperature.gpu\n"
-        "0, NVIDIA A10, 97 %, 20111 MiB, 23028 MiB, 148.20 W, 71\n1, NVIDIA A10, [N/A], 11 MiB, 23028 MiB, [N/A], 30\n"
+        "0, NVIDIA A10, 97 %, 20111 MiB, 23028 MiB, 148.20 W, 71\n1, NVIDIA A10, [N/A], 11 MiB, 23028 MiB, "
+        "[N/A], 30\n"
     ),
     "nvidia-smi-dmon": (
         "# gpu   pwr  gtemp  mtemp     sm    mem    enc    dec   mclk   pclk\n"
@@ -188,7 +192,8 @@ SAMPLES = {
         "==============NVSMI LOG==============\n\nDriver Version                            : 550.90.12\n"
         "Attached GPUs                             : 1\nGPU 00000000:1A:00.0\n"
         "    Product Name                          : NVIDIA A10\n    FB Memory Usage\n"
-        "        Total                             : 23028 MiB\n        Used                              : 20111 MiB\n"
+        "        Total                             : 23028 MiB\n        Used                              : "
+        "20111 MiB\n"
         "    Utilization\n        Gpu                               : 97 %\n"
         "    Clocks Event Reasons\n        SW Power Cap                      : Active\n"
         "        HW Slowdown                       : Not Active\n"
@@ -255,5 +260,23 @@ SAMPLES = {
         '"inference_stats":{"success":{"count":12,"ns":120000000},"fail":{"count":0,"ns":0},'
         '"queue":{"count":12,"ns":60000000},"compute_infer":{"count":12,"ns":50000000}},'
         '"batch_stats":[{"batch_size":3,"compute_infer":{"count":4,"ns":16000000}}]}]}\n'
+    ),
+    "perf-analyzer": (
+        "perf_analyzer -m resnet\n  Batch size: 1\nRequest concurrency: 4\n  Client: \n    Request count: 99\n"
+        "    Throughput: 19.8 infer/sec\n    Avg latency: 4512 usec (standard deviation 93 usec)\n    p50 "
+        "latency: 4400 usec\n"
+        "    Avg HTTP time: 4500 usec (send/recv 140 usec + response wait 4360 usec)\n  Server: \n    "
+        "Inference count: 126\n"
+        "    Avg request latency: 4100 usec (overhead 180 usec + queue 19 usec + compute input 72 usec + "
+        "compute infer 34 usec)\n"
+        "Concurrency: 4, throughput: 19.8 infer/sec, latency 4512 usec\n"
+    ),
+    "trtexec": (
+        "[10/23/2024-07:55:37] [I] Throughput: 167.872 qps\n"
+        "[10/23/2024-07:55:37] [I] Latency: min = 6.0 ms, max = 12 ms, mean = 6.3 ms, median = 6.1 ms, "
+        "percentile(99%) = 11 ms\n"
+        "[10/23/2024-07:55:37] [I] GPU Compute Time: min = 5.3 ms, max = 12 ms, mean = 5.5 ms, median = 5.4 ms\n"
+        "[10/23/2024-07:55:37] [I] Total Host Walltime: 2.09 s\n"
+        "[10/23/2024-07:55:37] [W] * GPU compute time is unstable, with coefficient of variance = 16.4%.\n"
     ),
 }
