@@ -7,20 +7,23 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpuwhy import __version__
-from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.tui import cli_collect, cli_live
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import Fact, FactBase
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.tui.report import Report
 
+
+SCHEMAS = ("diagnosis", "facts")
+"""Documents that the product writes and whose form is published."""
 
 YOUNG_OBJECTS = 200_000
 """How many new objects call for a look for garbage: rules and facts stay, so that looking early only costs time."""
@@ -62,7 +65,7 @@ def main() -> None:
 @click.option("--why", metavar="ID", help="The proof of a conclusion, down to the line of the artefact.")
 @click.option("--why-not", metavar="ID", help="What keeps a conclusion from holding, and by how much.")
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
-@click.option("--rules", type=click.Path(path_type=Path), help="Another rule pack instead of the shipped one.")
+@rules_option
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
 @click.option(
     "--live", metavar="TIME", callback=cli_live.duration, help="Watch this machine too, GPUs and host: 20s, 2m."
@@ -83,12 +86,13 @@ def diagnose(
     """Diagnose messages, logs, tables and traces.
 
     PATHS are files or folders; - is standard input. Several artefacts make one diagnosis. Nothing is run, changed or
-    sent anywhere. With --live, what the GPUs and the host show now is part of it.
+    sent anywhere. With --live, what the GPUs and the host show now is part of it, and PATHS are taken to be of this
+    machine: give no files of another one.
     """
-    kb = _knowledge(rules)
+    kb = knowledge(rules)
     for name in (why, why_not):
         if name is not None and name not in kb.conclusions:
-            _fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
+            fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
     report = _report(kb, paths, answers, assumed, engine, live)
     if why is not None or why_not is not None:
         _show_proof(report, why, why_not, form)
@@ -101,13 +105,13 @@ def diagnose(
 
 @main.command()
 @click.argument("query", default="")
-@click.option("--rules", type=click.Path(path_type=Path), help="Another rule pack instead of the shipped one.")
+@rules_option
 def facts(query: str, rules: Path | None) -> None:
     """List the facts that can be given with --answer and --what-if, with units and choices."""
     from gpuwhy.kb.texts import say
     from gpuwhy.tui.wording import wrapped
 
-    for spec in _knowledge(rules).facts.values():
+    for spec in knowledge(rules).facts.values():
         takes = ", ".join(spec.choices) or spec.unit or spec.type
         if query.lower() in f"{spec.id} {takes} {say(spec.says)}".lower():
             lines = [*wrapped(f"{spec.id}  {takes}", "", "    ", 80), *wrapped(say(spec.says), "    ", "    ", 80)]
@@ -124,24 +128,14 @@ def formats() -> None:
 
 
 @main.command()
-def schema() -> None:
-    """Print the JSON Schema of `diagnose --format json`."""
-    click.echo((Path(__file__).resolve().parent / "schema" / "diagnosis-1.schema.json").read_text("utf-8"), nl=False)
+@click.argument("document", type=click.Choice(SCHEMAS), default=SCHEMAS[0])
+def schema(document: str) -> None:
+    """Print a JSON Schema: of `diagnose --format json`, or of the facts that `probe --json` writes."""
+    click.echo((Path(__file__).resolve().parent / "schema" / f"{document}-1.schema.json").read_text("utf-8"), nl=False)
 
 
 main.add_command(cli_live.probe)
 main.add_command(cli_collect.collect)
-
-
-def _knowledge(rules: Path | None) -> KnowledgeBase:
-    from gpuwhy.kb.load import load
-
-    try:
-        return load(rules)
-    except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        _fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
 
 
 def _report(
@@ -162,7 +156,7 @@ def _report(
     try:
         gathered = gather(named(_sources(paths, told) if live is None else paths), kb.facts)
     except UnusableInput as error:
-        _fail(str(error))
+        fail(str(error))
     if live is not None:
         gathered = cli_live.with_live(gathered, live, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)
@@ -181,7 +175,7 @@ def _said(kb: KnowledgeBase, answers: tuple[str, ...], assumed: tuple[str, ...],
     try:
         return [parse_answer(kb.facts, text, kind, source, base) for text, kind, source in said]
     except AnswerError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 def _sources(paths: tuple[str, ...], told: bool) -> tuple[str, ...]:
@@ -189,7 +183,7 @@ def _sources(paths: tuple[str, ...], told: bool) -> tuple[str, ...]:
     if paths or not sys.stdin.isatty():
         return paths or ("-",)
     if not told:
-        _fail("nothing to read", "give files or folders, or - and paste, then Ctrl-D")
+        fail("nothing to read", "give files or folders, or - and paste, then Ctrl-D")
     return ()
 
 
@@ -248,11 +242,3 @@ def _close(word: str, known: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(word, list(known), 3)
     return f"did you mean {' or '.join(close)}?" if close else ""
-
-
-def _fail(message: str, hint: str = "") -> NoReturn:
-    from gpuwhy.tui.wording import encodable, visible
-
-    text = visible(f"gpuwhy: {message}" + (f" ({hint})" if hint else ""))
-    click.echo(encodable(text, sys.stderr.encoding or "utf-8"), err=True)
-    raise SystemExit(ExitCode.UNUSABLE)

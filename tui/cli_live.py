@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.rules_option import knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import FactSpec
@@ -45,8 +46,9 @@ def duration(context: click.Context, parameter: click.Parameter, value: str | No
 @click.command()
 @click.option("--for", "seconds", metavar="TIME", callback=duration, default="20s", show_default=True, help="How long.")
 @click.option("--json", "target", metavar="FILE", help="Write the facts to FILE (- is standard output).")
+@rules_option
 @click.pass_context
-def probe(context: click.Context, seconds: float, target: str | None) -> None:
+def probe(context: click.Context, seconds: float, target: str | None, rules: Path | None) -> None:
     """Watch the GPUs and the host of this machine, and say what was seen.
 
     Only reads: the GPUs through the driver's own interface NVML, the host in /proc and /sys; nothing is changed, and no
@@ -58,7 +60,7 @@ def probe(context: click.Context, seconds: float, target: str | None) -> None:
     from gpuwhy.kb.fact_file import dump
 
     _check_target(target)
-    seen = watch(seconds)
+    seen = watch(seconds, knowledge(rules).facts)
     for one in seen.unfit:
         click.echo(_encodable(f"gpuwhy: {one} does not fit the vocabulary and is left out"), err=True)
     if target == "-":
@@ -73,14 +75,10 @@ def probe(context: click.Context, seconds: float, target: str | None) -> None:
     context.exit(ExitCode.NOTHING_TO_FIX if _answered(seen) else ExitCode.CANNOT_TELL)
 
 
-def watch(seconds: float, specs: Mapping[str, FactSpec] | None = None) -> Gathering:
+def watch(seconds: float, specs: Mapping[str, FactSpec]) -> Gathering:
     """What this machine shows over so many seconds, with a progress bar where a person waits for it."""
     from gpuwhy.probes.live import look
 
-    if specs is None:
-        from gpuwhy.kb.load import load
-
-        specs = load().facts
     if seconds <= SHOW_PROGRESS_FROM_SECONDS or not sys.stderr.isatty():
         return look(seconds, specs=specs)
     try:

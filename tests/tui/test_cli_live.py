@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from gpuwhy.kb.fact_file import load
 from gpuwhy.tui import cli
 from gpuwhy.tui.cli_live import duration
 from gpuwhy.tui.wording import columns
+from tests.conftest import ROOT
 from tests.probes.nvml.conftest import compiled
 from tests.probes.nvml.live import SCENARIOS, environment
 
@@ -240,3 +242,21 @@ def test_facts_of_a_watch_can_be_diagnosed_later(library: Path, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
     assert "CONFIRMED   hardware.idle-link-downshift" in done.stdout
     assert "NOT READ" not in done.stdout
+
+
+def test_probe_gives_the_facts_of_the_rules_it_is_told_to_use(library: Path, tmp_path: Path) -> None:
+    """A pack whose vocabulary has fewer words: what has none is told and left out."""
+    rules = tmp_path / "rules"
+    shutil.copytree(ROOT / "rules", rules, ignore=shutil.ignore_patterns("signatures", "fixes", "derivations"))
+    text = (rules / "facts" / "gpu.yaml").read_text("utf-8")
+    (rules / "facts" / "gpu.yaml").write_text(text.replace("id: gpu.name,", "id: gpu.called,"), "utf-8")
+    done = gpuwhy(library, "idle", "probe", "--for", "0.1s", "--json", "-", "--rules", rules)
+    assert "gpu.name" not in {fact.id for fact in load(done.stdout)[0]}
+    assert "gpu.utilization_share" in {fact.id for fact in load(done.stdout)[0]}
+    assert "gpu.name" in done.stderr
+
+
+def test_probe_with_rules_that_are_none_is_refused_at_once(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli.main, ["probe", "--for", "1h", "--rules", str(tmp_path)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "pack.yaml is missing" in done.stderr

@@ -114,7 +114,16 @@ def test_control_and_direction_characters_are_escaped_and_survive() -> None:
     assert json.loads(text)["name"] == "a\x1b[31mb\x9bc\u202ed\x7f"
 
 
-def test_the_schema_command_prints_the_schema() -> None:
-    done = CliRunner().invoke(main, ["schema"])
+@pytest.mark.parametrize(
+    ("arguments", "name"), [((), "diagnosis"), (("diagnosis",), "diagnosis"), (("facts",), "facts")]
+)
+def test_the_schema_command_prints_a_schema(arguments: tuple[str, ...], name: str) -> None:
+    done = CliRunner().invoke(main, ["schema", *arguments])
     assert done.exit_code == 0
-    assert json.loads(done.output) == SCHEMA
+    assert done.output == (ROOT / "tui" / "schema" / f"{name}-1.schema.json").read_text("utf-8")
+
+
+def test_of_what_is_not_published_there_is_no_schema() -> None:
+    done = CliRunner().invoke(main, ["schema", "rules"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "'diagnosis', 'facts'" in done.stderr
