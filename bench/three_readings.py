@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuwhy.engine.chaining import Session
-from gpuwhy.engine.chaining_rules import RuleBook, parts_of
+from gpuwhy.engine.chaining_rules import RuleBook
 from gpuwhy.engine.columns import add_derived, statuses
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
-from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import comparisons
+from gpuwhy.kb.expressions import refs_of
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.load import load, rules_folder
 from gpuwhy.kb.model import FactSpec, KnowledgeBase
@@ -32,7 +32,7 @@ ENTITIES = {"host": HOST, "job": JOB, "gpu": gpu(0)}
 
 def read_facts(kb: KnowledgeBase) -> list[FactSpec]:
     """Facts that a rule reads and none derives."""
-    trees = [tree for one in kb.signatures for _, tree in parts_of(one)]
+    trees = [tree for one in kb.signatures for _, tree in one.parts()]
     names = {ref.fact for tree in trees for ref in refs_of(tree)}
     names |= {ref.fact for one in kb.derivations for ref in (*refs_of(one.formula), *refs_of(one.when))}
     return [kb.facts[name] for name in sorted(names - {one.gives for one in kb.derivations})]
@@ -41,7 +41,7 @@ def read_facts(kb: KnowledgeBase) -> list[FactSpec]:
 def thresholds(kb: KnowledgeBase) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for one in kb.signatures:
-        for _, tree in parts_of(one):
+        for _, tree in one.parts():
             for comparison in comparisons(tree):
                 if isinstance(comparison.value, (int, float)) and not isinstance(comparison.value, bool):
                     found.setdefault(comparison.ref.fact, []).append(float(comparison.value))

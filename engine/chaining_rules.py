@@ -28,9 +28,9 @@ from gpuwhy.engine.durable_adapter import (
     to_json,
 )
 from gpuwhy.engine.values import fitting, kind_of
-from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import All, Any_, Comparison, Condition, FactRef, Not, Operator
-from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase, Signature
+from gpuwhy.kb.expressions import refs_of
+from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase
 
 SHARD_RULES = 120
 """When a shard is full. A state of it takes memory for every rule, and an entity has one only if a fact concerns it."""
@@ -233,7 +233,7 @@ class RuleBook:
                 self._derivation(number, derivation)
         for signature in kb.signatures:
             if signature.status != "deprecated":
-                for part, condition in parts_of(signature):
+                for part, condition in signature.parts():
                     compiler = self._compiler(signature.scope)
                     self.parts[(signature.id, part)] = compiler.outcome(condition)
         self.level = _levels(kb)
@@ -271,14 +271,6 @@ class RuleBook:
         for shard in self.shards:
             if shard.network is not None:
                 shard.network.close()
-
-
-def parts_of(signature: Signature) -> Iterator[tuple[str, Condition]]:
-    """The conditions of a signature, named."""
-    named = (("given", signature.given), ("requires", signature.requires), ("confirms", signature.confirms))
-    yield from ((name, condition) for name, condition in named if condition is not None)
-    yield from ((f"excludes.{number}", one.when) for number, one in enumerate(signature.excludes))
-    yield from ((f"supports.{number}", one.when) for number, one in enumerate(signature.supports))
 
 
 def _levels(kb: KnowledgeBase) -> Mapping[str, int]:

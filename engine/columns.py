@@ -25,9 +25,8 @@ from gpuwhy.engine.derive import target_of
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.values import fitting, kind_of, typed
 from gpuwhy.engine.view import World
-from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, Over, references
-from gpuwhy.kb.expressions import Call, Expression, FactValue, Number
+from gpuwhy.kb.expressions import Call, Expression, FactValue, Number, refs_of
 from gpuwhy.kb.facts import Entity, FactBase
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase, Signature
 

@@ -10,7 +10,7 @@ from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import Derived, derive
 from gpuwhy.engine.fixes import offers
 from gpuwhy.engine.gains import expected_gain
-from gpuwhy.engine.model import Conclusion, Diagnosis, Status
+from gpuwhy.engine.model import Conclusion, Diagnosis, SignatureResult, Status
 from gpuwhy.engine.questions import questions
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
@@ -22,7 +22,7 @@ def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool 
     """The diagnosis of these facts. `ask` False leaves out the search for the next question."""
     base = with_catalogue(kb, base)
     world = World(kb.facts, base)
-    return reason(kb, base, world, derive(kb.derivations, world), language=language, ask=ask)
+    return reason(kb, base, world, derive(kb.derivations.in_play(world.known), world), language=language, ask=ask)
 
 
 def reason(
@@ -36,7 +36,7 @@ def reason(
     ask: bool = True,
 ) -> Diagnosis:
     """The diagnosis of a world that already has its derived facts; `engine` says which reading gave them, and why."""
-    results = evaluate(kb.signatures, world, language)
+    results = evaluate(kb.signatures.in_play(world.known), world, language)
     found = conclude(kb, results, language)
     standing = [_with_fixes(kb, one, world, language) for one in found if one.status is not Status.RULED_OUT]
     known = world.base
@@ -49,7 +49,6 @@ def reason(
         absent=base.absent,
         contradictions=known.contradictions,
         derived=derived,
-        silent=tuple(one for one in results if one.status is None),
         engine=engine,
     )
 
@@ -57,6 +56,12 @@ def reason(
 def what_if(kb: KnowledgeBase, base: FactBase, assumed: Iterable[Fact], language: str = "en") -> Diagnosis:
     """The diagnosis that would follow if these facts were so; they replace what was read."""
     return diagnose(kb, base.with_facts(assumed), language)
+
+
+def not_in_play(kb: KnowledgeBase, found: Diagnosis, name: str, language: str = "en") -> list[SignatureResult]:
+    """The signatures of a conclusion that are not in play in a diagnosis, with the condition that keeps them out."""
+    world = World(kb.facts, FactBase.of(found.facts, found.absent))
+    return [one for one in evaluate(kb.signatures.about(name), world, language) if one.status is None]
 
 
 def _with_fixes(kb: KnowledgeBase, one: Conclusion, world: World, language: str) -> Conclusion:

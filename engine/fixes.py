@@ -15,7 +15,7 @@ def offers(
     kb: KnowledgeBase, conclusion_id: str, world: World, entity: Entity | None, language: str = "en"
 ) -> tuple[FixOffer, ...]:
     """The fixes of a conclusion, offered ones first in their order; then those that would not help, with the reason."""
-    chosen = [fix for fix in kb.fixes if conclusion_id in fix.conclusions and fix.status != "deprecated"]
+    chosen = [fix for fix in kb.fixes.about(conclusion_id) if fix.status != "deprecated"]
     made = [offer(fix, world, entity or JOB, language) for fix in sorted(chosen, key=lambda fix: (fix.order, fix.id))]
     return tuple(sorted((one for one in made if one is not None), key=lambda one: not one.offered))
 

@@ -180,7 +180,7 @@ class DerivedFrom:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything concluded from the facts. `conclusions` are best first; `silent` are the signatures not in play."""
+    """Everything concluded from the facts. `conclusions` are best first."""
 
     conclusions: tuple[Conclusion, ...]
     ruled_out: tuple[Conclusion, ...]
@@ -190,7 +190,6 @@ class Diagnosis:
     absent: tuple[Absent, ...]
     contradictions: tuple[Contradiction, ...]
     derived: Mapping[tuple[str, Entity], DerivedFrom] = field(default_factory=dict)
-    silent: tuple[SignatureResult, ...] = ()
     engine: str = "proof"
 
     @property

@@ -42,7 +42,7 @@ def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
 
     Of the others one for each of two entities of a kind: whether a kind has one entity or several changes what is seen.
     """
-    read = {fact for signature in kb.signatures for fact in needs_of(kb, signature.id)}
+    read = frozenset().union(*needs_of(kb).values())
     kept = {key for key in base.by_key if key[0] in read}
     seen = {one for _, entity in kept for one in entity.lineage()}
     counted = Counter(one.kind for one in seen)
@@ -96,12 +96,13 @@ def _entity(spec: FactSpec, near: Entity, world: World) -> Entity:
 def _worth(
     kb: KnowledgeBase, base: FactBase, spec: FactSpec, entity: Entity, open_ones: Sequence[Conclusion], language: str
 ) -> Question | None:
-    touched = [signature for signature in kb.signatures if spec.id in needs_of(kb, signature.id)]
-    names = {signature.concludes for signature in touched} & {one.id for one in open_ones}
+    read = needs_of(kb)
+    touched = {name for outline in kb.signatures.outlines if spec.id in read[outline.id] for name in outline.about}
+    names = touched & {one.id for one in open_ones}
     if not names:
         return None
-    concerned = [signature for signature in kb.signatures if signature.concludes in names]
-    outcomes = [_outcome(kb, base, spec, entity, value, concerned) for value in _answers(kb, spec, touched)]
+    concerned = kb.signatures.about(*names)
+    outcomes = [_outcome(kb, base, spec, entity, value, concerned) for value in _answers(kb, spec, concerned)]
     separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
     if not separates:
         return None
@@ -132,12 +133,11 @@ def _settles(now: Status, then: Status | None) -> float:
 _NEEDS: dict[str, dict[str, frozenset[str]]] = {}
 
 
-def needs_of(kb: KnowledgeBase, signature_id: str) -> frozenset[str]:
-    """All facts a signature can depend on; computed once per knowledge base."""
-    known = _NEEDS.setdefault(kb.digest, {})
-    if signature_id not in known:
-        known.update(needs(kb))
-    return known[signature_id]
+def needs_of(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
+    """All facts that each signature can depend on, by signature id; computed once per knowledge base."""
+    if kb.digest not in _NEEDS:
+        _NEEDS[kb.digest] = needs(kb)
+    return _NEEDS[kb.digest]
 
 
 def _outcome(
@@ -145,11 +145,11 @@ def _outcome(
 ) -> dict[str, Status]:
     supposed = Fact(spec.id, value, spec.unit, entity, Origin(OriginKind.ASSUMED, "question"))
     world = World(kb.facts, base.with_facts((supposed,)))
-    derive(kb.derivations, world)
+    derive(kb.derivations.in_play(world.known), world)
     return {one.id: one.status for one in conclude(kb, evaluate(concerned, world))}
 
 
-def _answers(kb: KnowledgeBase, spec: FactSpec, touched: Iterable[Signature]) -> list[Value]:
+def _answers(kb: KnowledgeBase, spec: FactSpec, concerned: Iterable[Signature]) -> list[Value]:
     """The values to try: those a person can answer, all choices, or one on each side of every threshold."""
     if spec.answers:
         return [one.value for one in spec.answers]
@@ -157,7 +157,7 @@ def _answers(kb: KnowledgeBase, spec: FactSpec, touched: Iterable[Signature]) ->
         return [True, False]
     if spec.type == "choice":
         return list(spec.choices)
-    bounds = sorted({bound for tree in _conditions(kb, touched) for bound in _bounds(tree, spec.id)})
+    bounds = sorted({bound for tree in _conditions(kb, concerned, spec.id) for bound in _bounds(tree, spec.id)})
     if not spec.is_number or not bounds:
         return []
     below = bounds[0] * 0.5 if bounds[0] > 0 else bounds[0] - 1
@@ -165,12 +165,10 @@ def _answers(kb: KnowledgeBase, spec: FactSpec, touched: Iterable[Signature]) ->
     return [below, *between, bounds[-1] * 1.5 if bounds[-1] > 0 else bounds[-1] + 1]
 
 
-def _conditions(kb: KnowledgeBase, touched: Iterable[Signature]) -> Iterable[Condition]:
-    for signature in touched:
-        trees = [signature.given, signature.requires, signature.confirms]
-        trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
-        yield from (tree for tree in trees if tree is not None)
-    yield from (one.when for one in kb.derivations if one.when is not None)
+def _conditions(kb: KnowledgeBase, concerned: Iterable[Signature], fact: str) -> Iterable[Condition]:
+    for signature in concerned:
+        yield from (tree for _, tree in signature.parts())
+    yield from (one.when for one in kb.derivations.reading(fact) if one.when is not None)
 
 
 def _bounds(tree: Condition, fact: str) -> Iterable[float]:

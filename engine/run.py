@@ -13,6 +13,7 @@ from gpuwhy.engine.catalogue import described
 from gpuwhy.engine.derive import Derived, compute
 from gpuwhy.engine.diagnose import diagnose, reason
 from gpuwhy.engine.model import DerivedFrom, Diagnosis, SignatureResult, Truth
+from gpuwhy.engine.signatures import evaluate
 from gpuwhy.kb.facts import Absent, Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 
@@ -84,7 +85,7 @@ class LiveDiagnosis:
         found = reason(
             self._kb, self._base, self._session.world, derived, engine=self.engine, language=language, ask=ask
         )
-        assert not (wrong := disagreements(self._session, found)), wrong
+        assert not (wrong := disagreements(self._session)), wrong
         return found
 
     def close(self) -> None:
@@ -107,11 +108,10 @@ def _with_inputs(session: Session) -> Derived:
     return derived
 
 
-def disagreements(session: Session, found: Diagnosis) -> list[str]:
-    """Where the truth of a condition by chaining is not the one that the diagnosis was made with; always empty."""
-    results = {one for conclusion in (*found.conclusions, *found.ruled_out) for one in conclusion.results}
+def disagreements(session: Session) -> list[str]:
+    """Where the truth of a condition by chaining is not that by proof over the same facts; always empty."""
     wrong = []
-    for result in (*results, *found.silent):
+    for result in evaluate(session.book.kb.signatures, session.world):
         for part, truth in _truths(result):
             chained = session.truth(result.signature.id, part, result.entity)
             if chained is not truth:

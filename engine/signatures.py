@@ -8,7 +8,6 @@ from functools import cache
 from gpuwhy.engine.model import SignatureResult, Status, Truth
 from gpuwhy.engine.proof import judge
 from gpuwhy.engine.view import World
-from gpuwhy.kb.build import refs_of
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import Entity
 from gpuwhy.kb.model import KnowledgeBase, Signature, Text
@@ -87,9 +86,8 @@ def reader(world: World, entity: Entity) -> Callable[[str, str | None], str | No
 def sources(kb: KnowledgeBase) -> dict[str, list[str]]:
     """For every fact that can be derived, the facts that its derivations read."""
     found: dict[str, list[str]] = {}
-    for derivation in kb.derivations:
-        read = [ref.fact for ref in (*refs_of(derivation.formula), *refs_of(derivation.when))]
-        found.setdefault(derivation.gives, []).extend(read)
+    for outline in kb.derivations.outlines:
+        found.setdefault(outline.about[0], []).extend(outline.reads)
     return found
 
 
@@ -102,13 +100,10 @@ def needs(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
         direct = [one for one in read.get(fact, ()) if one != fact]
         return frozenset(direct).union(*(behind(one) for one in direct))
 
-    found = {}
-    for signature in kb.signatures:
-        trees = [signature.given, signature.requires, signature.confirms]
-        trees += [one.when for one in signature.excludes] + [one.when for one in signature.supports]
-        direct = {ref.fact for tree in trees for ref in refs_of(tree)}
-        found[signature.id] = frozenset(direct.union(*(behind(one) for one in direct)))
-    return found
+    return {
+        outline.id: frozenset(outline.reads).union(*(behind(one) for one in outline.reads))
+        for outline in kb.signatures.outlines
+    }
 
 
 def sentence(text: Text, world: World, entity: Entity, language: str = "en") -> str:

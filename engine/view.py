@@ -7,7 +7,7 @@ facts of the only GPU, and aggregates over several.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.conditions import FactRef, Over
@@ -44,6 +44,11 @@ class World:
     def base(self) -> FactBase:
         """The given facts and those added since."""
         return self._given.with_facts(self._added) if self._added else self._given
+
+    @property
+    def known(self) -> Collection[str]:
+        """The ids of the facts that some entity has; grows as facts are added."""
+        return self._by_id.keys()
 
     def entities(self, kind: str) -> list[Entity]:
         """All entities of a kind; there is always a host and a job."""

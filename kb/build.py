@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gpuwhy.kb import conditions, expressions
+from gpuwhy.kb import conditions, expressions, outlines
 from gpuwhy.kb.catalogue import Catalogue
-from gpuwhy.kb.conditions import Condition, FactRef
+from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.entities import infer_scope
 from gpuwhy.kb.errors import Location, Problem
-from gpuwhy.kb.expressions import Expression, ExpressionError
+from gpuwhy.kb.expressions import Expression, ExpressionError, refs_of
 from gpuwhy.kb.facts import Value
 from gpuwhy.kb.model import (
     Answer,
@@ -50,17 +51,26 @@ class Words(Mapping[str, _T]):
 
     def __init__(self, make: Callable[[dict[str, Any]], _T]) -> None:
         self._make = make
-        self._plain: dict[str, dict[str, Any]] = {}
+        self._plain: dict[str, dict[str, Any] | tuple[int, int]] = {}
+        self._texts = b""
         self._made: dict[str, _T] = {}
 
     def put(self, plain: dict[str, Any]) -> None:
         """Note the data of a word."""
         self._plain[plain["id"]] = plain
 
+    def put_all(self, places: Mapping[str, tuple[int, int]], texts: bytes) -> None:
+        """Note where in `texts` the JSON data of each word starts and ends."""
+        self._plain.update(places)
+        self._texts = texts
+
     def __getitem__(self, word: str) -> _T:
         made = self._made.get(word)
         if made is None:
-            made = self._made[word] = self._make(self._plain[word])
+            plain = self._plain[word]
+            made = self._made[word] = self._make(
+                plain if isinstance(plain, dict) else json.loads(self._texts[slice(*plain)])
+            )
         return made
 
     def __contains__(self, word: object) -> bool:
@@ -94,10 +104,12 @@ class Builder:
             facts=self.facts,
             conclusions=self.conclusions,
             references=self.references,
-            derivations=self._in_order([self._derivation(source) for source in self._of("derivations")]),
-            signatures=tuple(self._signature(source) for source in self._of("signatures")),
-            fixes=tuple(self._fix(source) for source in self._of("fixes")),
-            pipeline=tuple(Stage(**stage) for source in self._of("pipeline") for stage in source.data["stages"]),
+            derivations=outlines.of_derivations(
+                self._in_order([self.derivation(source) for source in self._of("derivations")])
+            ),
+            signatures=outlines.of_signatures(self.signature(source) for source in self._of("signatures")),
+            fixes=outlines.of_fixes(self.fix(source) for source in self._of("fixes")),
+            pipeline=pipeline(stage for source in self._of("pipeline") for stage in source.data["stages"]),
             catalogue=Catalogue.of(source.data for source in self._of("catalogue")),
         )
 
@@ -157,7 +169,8 @@ class Builder:
             kinds = [self.facts[gives].entity]
         return infer_scope(kinds)
 
-    def _derivation(self, source: Source) -> Derivation:
+    def derivation(self, source: Source) -> Derivation:
+        """The derivation of a file."""
         plain, formula = source.data, None
         if "formula" in plain:
             try:
@@ -184,7 +197,8 @@ class Builder:
             return parse_quantity(value, spec.unit)
         return value
 
-    def _signature(self, source: Source) -> Signature:
+    def signature(self, source: Source) -> Signature:
+        """The signature of a file."""
         plain = source.data
         requires = self._condition(source, "requires")
         assert requires is not None, "the schema asks for `requires`"
@@ -215,7 +229,8 @@ class Builder:
             if when is not None:
                 yield Exclusion(when, plain["because"], plain.get("unknown", "demote") == "demote")
 
-    def _fix(self, source: Source) -> Fix:
+    def fix(self, source: Source) -> Fix:
+        """The fix of a file."""
         plain = source.data
         when, verify = self._condition(source, "when"), plain["verify"]
         unless = tuple(self._exclusions(source, "unless"))
@@ -267,13 +282,9 @@ class Builder:
         ordered.setdefault(one.id, one)
 
 
-def refs_of(tree: Condition | Expression | None) -> list[FactRef]:
-    """All facts that a condition or a formula reads; none for None."""
-    if tree is None:
-        return []
-    if isinstance(tree, (expressions.Number, expressions.FactValue, expressions.Call)):
-        return list(expressions.references(tree))
-    return list(conditions.references(tree))
+def pipeline(stages: Iterable[dict[str, Any]]) -> tuple[Stage, ...]:
+    """The stages of a step, in order."""
+    return tuple(Stage(**stage) for stage in stages)
 
 
 def _fact(plain: dict[str, Any]) -> FactSpec:

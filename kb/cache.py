@@ -19,8 +19,8 @@ def default_folder() -> Path:
     return Path(base) / "gpuwhy"
 
 
-def read(path: Path) -> Any | None:
-    """The data of a cache file; None if there is none, it is not surely ours, or its checksum does not hold."""
+def read(path: Path) -> tuple[Any, bytes] | None:
+    """The data and the bytes of a cache file; None if there is none, it is not surely ours, or its checksum fails."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -29,12 +29,18 @@ def read(path: Path) -> Any | None:
             checksum, _, body = file.read().partition(b"\n")
     except OSError:
         return None
-    return json.loads(body) if hashlib.sha256(body).hexdigest().encode() == checksum else None
+    if hashlib.sha256(body).hexdigest().encode() != checksum:
+        return None
+    data, _, rest = body.partition(b"\n")
+    return json.loads(data), rest
 
 
-def write(path: Path, data: Any) -> None:
-    """Best effort: a read-only home or a full disk only costs the next start some time."""
-    body = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+def write(path: Path, data: Any, rest: bytes = b"") -> None:
+    """Keep JSON data, and bytes beside it.
+
+    Best effort: a read-only home or a full disk only costs the next start some time.
+    """
+    body = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" + rest
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

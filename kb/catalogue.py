@@ -7,7 +7,7 @@ virtual GPU or a MIG partition gives only what holds for the chip: memory, power
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -54,11 +54,12 @@ class Catalogue:
     @staticmethod
     def of(documents: Iterable[Mapping[str, Any]]) -> Catalogue:
         """The catalogue of several files."""
-        found: dict[str, list[Mapping[str, Any]]] = {section: [] for section in SECTIONS}
-        for document in documents:
-            for section in SECTIONS:
-                found[section].extend(document.get(section, ()))
-        return Catalogue({section: tuple(entries) for section, entries in found.items()})
+        return Catalogue(_sections(documents))
+
+    @staticmethod
+    def later(documents: Callable[[], Iterable[Mapping[str, Any]]]) -> Catalogue:
+        """The catalogue of files that are read at the first look-up."""
+        return Catalogue(_Later(documents))
 
     def of_gpu(self, name: str) -> list[Known]:
         """What is known of the GPU with this product name, as a driver or a person writes it; empty if nothing is."""
@@ -110,6 +111,34 @@ class Catalogue:
         name, chip = entry["names"][0], self._chips.get(entry["chip"])
         found = _values(chip["values"], name) if chip is not None else []
         return found + (_values(entry.get("values", {}), name) if with_card else [])
+
+
+class _Later(Mapping[str, tuple[Mapping[str, Any], ...]]):
+    """Sections that are read when they are first looked at."""
+
+    def __init__(self, documents: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        self._documents = documents
+
+    @cached_property
+    def _read(self) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+        return _sections(self._documents())
+
+    def __getitem__(self, section: str) -> tuple[Mapping[str, Any], ...]:
+        return self._read[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read)
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+
+def _sections(documents: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+    found: dict[str, list[Mapping[str, Any]]] = {section: [] for section in SECTIONS}
+    for document in documents:
+        for section in SECTIONS:
+            found[section].extend(document.get(section, ()))
+    return {section: tuple(entries) for section, entries in found.items()}
 
 
 def normal(name: str) -> str:

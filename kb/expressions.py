@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gpuwhy.kb.conditions import FactRef, Over
+from gpuwhy.kb import conditions
+from gpuwhy.kb.conditions import Condition, FactRef, Over
 from gpuwhy.kb.units import DIMENSIONLESS, Dimension
 
 MAX_LENGTH = 400
@@ -219,3 +220,12 @@ def _product(left: Dimension, right: Dimension, sign: int) -> Dimension:
     for base, power in right:
         powers[base] = powers.get(base, 0) + sign * power
     return tuple(sorted((base, power) for base, power in powers.items() if power))
+
+
+def refs_of(tree: Condition | Expression | None) -> list[FactRef]:
+    """All facts that a condition or a formula reads; none for None."""
+    if tree is None:
+        return []
+    if isinstance(tree, (Number, FactValue, Call)):
+        return list(references(tree))
+    return list(conditions.references(tree))

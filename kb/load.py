@@ -6,21 +6,21 @@ write it, and its own checksum holds; otherwise the files are read and checked a
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from gpuwhy import __version__
 from gpuwhy.kb import cache
 from gpuwhy.kb.build import Builder, Source
+from gpuwhy.kb.compiled import pack, unpack
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
-from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.model import KnowledgeBase
 
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 SETTLED_NANOSECONDS = 2_000_000_000
 MAX_FILE_BYTES = 1 << 20
 
@@ -51,9 +51,7 @@ def load(folder: Path | None = None, cache_folder: Path | None = None) -> Knowle
     kb = _from_cache(cached_in, digest)
     if kb is None:
         kb, sources = _compile(where, contents, digest)
-        ruled: list[Derivation | Signature | Fix] = [*kb.derivations, *kb.signatures, *kb.fixes]
-        scopes = {rule.file: rule.scope for rule in ruled}
-        cache.write(_rules_file(cached_in, digest), [_entry(source, scopes) for source in sources])
+        cache.write(_rules_file(cached_in, digest), *pack(kb, sources))
     _remember(where, cached_in, digest, listing)
     return kb
 
@@ -62,24 +60,9 @@ def _rules_file(cache_folder: Path, digest: str) -> Path:
     return cache_folder / f"rules-{digest[:32]}.json"
 
 
-def _entry(source: Source, scopes: Mapping[str, str]) -> list[Any]:
-    """What the cache keeps of a file: its data, with the scope that was inferred for a rule."""
-    known = {"scope": scopes[source.file]} if source.file in scopes else {}
-    return [source.kind, source.file, source.data | known]
-
-
 def _from_cache(cache_folder: Path, digest: str) -> KnowledgeBase | None:
-    entries = cache.read(_rules_file(cache_folder, digest))
-    if entries is None:
-        return None
-    sources = [Source(kind, file, data, _Nowhere(file)) for kind, file, data in entries]
-    collecting = gc.isenabled()
-    gc.disable()  # a hundred thousand young objects that all stay: looking for garbage among them only costs time
-    try:
-        return Builder(sources).build(_version(sources), digest)
-    finally:
-        if collecting:
-            gc.enable()
+    kept = cache.read(_rules_file(cache_folder, digest))
+    return None if kept is None else unpack(*kept, digest)
 
 
 def check_all(folder: Path) -> list[Problem]:
@@ -169,22 +152,12 @@ def _version(sources: Iterable[Source]) -> str:
     return next((str(source.data["version"]) for source in sources if source.kind == "pack"), "0.0.0")
 
 
-class _Nowhere:
-    """Places in a file whose positions were not kept."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-
-    def __call__(self, *_path: str | int) -> Location:
-        return Location(self.file)
-
-
 def _remembered_digest(folder: Path, cache_folder: Path) -> str | None:
     """The content digest of a folder whose files have not been touched since it was computed; else None.
 
     Looking at sizes and times of files is ten times cheaper than reading them.
     """
-    entry = cache.read(_listing_file(folder, cache_folder))
+    entry, _ = cache.read(_listing_file(folder, cache_folder)) or (None, b"")
     if not isinstance(entry, dict) or entry.get("version") != __version__ or entry.get("format") != CACHE_FORMAT:
         return None
     return str(entry["digest"]) if entry.get("files") == _listing(folder) else None

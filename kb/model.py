@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.expressions import Expression
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.ruleset import Rules
 
 Text = str | Mapping[str, str]
 """A text for a person: plain English, or one text per language (`{en: …, zh: …}`). Shown through `texts.say`."""
@@ -99,13 +100,14 @@ class Support:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What derivations, signatures and fixes have in common. `file` is relative to the pack, `line` where it starts."""
+    """What derivations, signatures and fixes have in common. `scope`: the kind of entity it is judged for."""
 
     id: str
     version: str
     status: str
     title: Text
     file: str
+    scope: str
     references: tuple[str, ...] = ()
 
 
@@ -114,7 +116,6 @@ class Derivation(Rule):
     """A fact computed from facts: a formula, or a value where a condition holds (`otherwise` where it fails)."""
 
     gives: str
-    scope: str
     formula: Expression | None = None
     value: Value | None = None
     otherwise: Value | None = None
@@ -130,7 +131,6 @@ class Signature(Rule):
     """
 
     concludes: str
-    scope: str
     requires: Condition
     priority: int = 50
     given: Condition | None = None
@@ -139,6 +139,13 @@ class Signature(Rule):
     excludes: tuple[Exclusion, ...] = ()
     because: tuple[Text, ...] = ()
     refuted: tuple[Text, ...] = ()
+
+    def parts(self) -> Iterator[tuple[str, Condition]]:
+        """Its conditions by name: `given`, `requires`, `confirms`, `excludes.0`, `supports.0`, …"""
+        named = (("given", self.given), ("requires", self.requires), ("confirms", self.confirms))
+        yield from ((name, condition) for name, condition in named if condition is not None)
+        yield from ((f"excludes.{number}", one.when) for number, one in enumerate(self.excludes))
+        yield from ((f"supports.{number}", one.when) for number, one in enumerate(self.supports))
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,6 @@ class Fix(Rule):
     """What to do about conclusions: steps, effect, risk, undo, verification. `when`/`unless` say where it applies."""
 
     conclusions: tuple[str, ...]
-    scope: str
     when: Condition | None = None
     unless: tuple[Exclusion, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -194,8 +200,8 @@ class KnowledgeBase:
     facts: Mapping[str, FactSpec] = field(default_factory=dict)
     conclusions: Mapping[str, ConclusionSpec] = field(default_factory=dict)
     references: Mapping[str, Reference] = field(default_factory=dict)
-    derivations: tuple[Derivation, ...] = ()
-    signatures: tuple[Signature, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    derivations: Rules[Derivation] = field(default_factory=Rules)
+    signatures: Rules[Signature] = field(default_factory=Rules)
+    fixes: Rules[Fix] = field(default_factory=Rules)
     pipeline: tuple[Stage, ...] = ()
     catalogue: Catalogue = field(default_factory=Catalogue)

@@ -6,6 +6,7 @@ Conditions come first, with reading, threshold and margin. What they rest on fol
 
 from __future__ import annotations
 
+from gpuwhy.engine.diagnose import not_in_play
 from gpuwhy.engine.model import Diagnosis, SignatureResult, Status, Truth, Verdict
 from gpuwhy.kb.conditions import All, Any_, Comparison, Not, Operator
 from gpuwhy.kb.facts import Entity, Fact
@@ -69,7 +70,7 @@ class _Proof:
         return found.results if found else ()
 
     def silent(self, name: str) -> list[SignatureResult]:
-        return [one for one in self.diagnosis.silent if one.signature.concludes == name]
+        return not_in_play(self.report.kb, self.diagnosis, name, self.report.language)
 
     def finish(self, results: object, silent: object) -> str:
         if not results and not silent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from gpuwhy.engine.diagnose import not_in_play
 from gpuwhy.engine.model import Conclusion, Diagnosis, FixOffer, Question, SignatureResult, Verdict
 from gpuwhy.kb import conditions
 from gpuwhy.kb.facts import Fact, Origin
@@ -58,13 +59,14 @@ def document(report: Report) -> dict[str, Any]:
 
 def proofs(report: Report, names: list[str]) -> dict[str, Any]:
     """The proofs of these conclusions, by every signature in play or not, as JSON data."""
-    return {"schema": SCHEMA, "proofs": [_proofs_of(report.diagnosis, name) for name in names]}
+    return {"schema": SCHEMA, "proofs": [_proofs_of(report, name) for name in names]}
 
 
-def _proofs_of(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
+def _proofs_of(report: Report, name: str) -> dict[str, Any]:
+    diagnosis = report.diagnosis
     judged = [one for one in (*diagnosis.conclusions, *diagnosis.ruled_out) if one.id == name]
     results = [result for one in judged for result in one.results]
-    results += [one for one in diagnosis.silent if one.signature.concludes == name]
+    results += not_in_play(report.kb, diagnosis, name, report.language)
     return {
         "id": name,
         "status": judged[0].status.value if judged else NOT_IN_PLAY,

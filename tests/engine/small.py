@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import count
 
 from gpuwhy.engine.view import World
+from gpuwhy.kb import outlines
 from gpuwhy.kb.conditions import Comparison, Condition, FactRef, Operator, Over
 from gpuwhy.kb.expressions import parse
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
@@ -107,6 +108,6 @@ def knowledge(
         digest=f"small {next(_digests)}",
         facts=specs or SPECS,
         conclusions=words,
-        derivations=tuple(derivations),
-        signatures=made,
+        derivations=outlines.of_derivations(derivations),
+        signatures=outlines.of_signatures(made),
     )

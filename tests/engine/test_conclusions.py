@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from gpuwhy.engine.diagnose import diagnose, what_if
-from gpuwhy.engine.model import Diagnosis, Status
+from gpuwhy.engine.diagnose import diagnose, not_in_play, what_if
+from gpuwhy.engine.model import Diagnosis, Status, Truth
 from gpuwhy.kb.conditions import Not
 from gpuwhy.kb.facts import Fact, OriginKind, gpu
 from gpuwhy.kb.model import ConclusionSpec, Exclusion, Signature, Support
@@ -103,16 +103,17 @@ def test_a_veto_on_one_gpu_leaves_the_other_alone() -> None:
 
 
 def test_a_signature_that_is_not_in_play_is_silent_and_no_conclusion() -> None:
-    found = diagnosis(
-        [
-            signature("sig.a", "job", HIGH, given=FLAG),
-            signature("sig.b", "job", HIGH, given=Not(FLAG), concludes="slow.two"),
-        ],
-        fact("job.share", 0.9),
-        fact("job.flag", False),
-    )
+    rules = [
+        signature("sig.a", "job", HIGH, given=FLAG),
+        signature("sig.b", "job", HIGH, given=Not(FLAG), concludes="slow.two"),
+    ]
+    found = diagnosis(rules, fact("job.share", 0.9), fact("job.flag", False))
     assert statuses(found) == {"slow.two": Status.LIKELY}
-    assert [one.signature.id for one in found.silent] == ["sig.a"]
+    (silent,) = not_in_play(knowledge(signatures=rules), found, "slow.one")
+    assert silent.signature.id == "sig.a"
+    assert silent.given is not None
+    assert silent.given.truth is Truth.FALSE
+    assert not_in_play(knowledge(signatures=rules), found, "slow.two") == []
 
 
 def test_causes_stand_before_their_consequences_whatever_their_priority() -> None:

@@ -32,7 +32,7 @@ pytest.importorskip("polars")
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
 if available() is None:
     from gpuwhy.engine.chaining import Session, chain
-    from gpuwhy.engine.chaining_rules import RuleBook, parts_of
+    from gpuwhy.engine.chaining_rules import RuleBook
 
 MEASURED = Origin(OriginKind.MEASURED, "generated")
 KINDS = ("host", "job", "gpu", "process", "failure")
@@ -197,7 +197,7 @@ def by_proof(kb: KnowledgeBase, base: FactBase) -> tuple[dict[Any, Value], dict[
         (one.id, entity, part): judge(condition, world, entity).truth
         for one in kb.signatures
         if one.status != "deprecated"
-        for part, condition in parts_of(one)
+        for part, condition in one.parts()
         for entity in world.entities(one.scope)
     }
     return facts, found, world
@@ -209,7 +209,7 @@ def by_chaining(session: Session) -> tuple[dict[Any, Value], dict[Any, Truth]]:
 
 def assert_columns_agree(kb: KnowledgeBase, hosts: dict[str, FactBase]) -> None:
     frame = add_derived(kb, frame_of(kb, hosts))
-    conditions = {f"{one.id} {part}": tree for one in kb.signatures for part, tree in parts_of(one)}
+    conditions = {f"{one.id} {part}": tree for one in kb.signatures for part, tree in one.parts()}
     rows = {(row["host"], row["entity"]): row for row in truths(kb.facts, statuses(kb, frame), conditions).to_dicts()}
     for host, base in hosts.items():
         facts, found, world = by_proof(kb, base)
@@ -236,6 +236,20 @@ def test_the_three_readings_agree(made: tuple[KnowledgeBase, FactBase]) -> None:
     assert_columns_agree(kb, {"a": base, "b": FactBase.of(base.facts()[::2])})
 
 
+@settings(QUIET, max_examples=100)
+@given(WORLDS)
+def test_a_rule_that_is_passed_over_would_have_said_nothing(made: tuple[KnowledgeBase, FactBase]) -> None:
+    kb, base = made
+    world = World(kb.facts, base)
+    derive(kb.derivations.in_play(world.known), world)
+    _, found, every = by_proof(kb, base)
+    assert set(world.base.facts()) == set(every.base.facts())
+    in_play = {one.id for one in kb.signatures.in_play(world.known)}
+    assert not [
+        key for key, truth in found.items() if key[2] == "given" and key[0] not in in_play and truth is Truth.TRUE
+    ]
+
+
 @settings(QUIET, max_examples=20)
 @given(WORLDS)
 def test_chaining_fact_by_fact_agrees_with_proof_after_every_fact(made: tuple[KnowledgeBase, FactBase]) -> None:
@@ -256,7 +270,7 @@ def test_chaining_fact_by_fact_agrees_with_proof_after_every_fact(made: tuple[Kn
 def thresholds(kb: KnowledgeBase) -> dict[str, set[float]]:
     """What the rules compare each number with."""
     found: dict[str, set[float]] = {}
-    trees = [tree for one in kb.signatures for _, tree in parts_of(one)]
+    trees = [tree for one in kb.signatures for _, tree in one.parts()]
     trees += [one.when for one in kb.derivations if one.when is not None]
     for tree in trees:
         for comparison in comparisons(tree):

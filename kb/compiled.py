@@ -1,0 +1,88 @@
+"""The checked knowledge as data for the cache, and back: words and rules stay text until they are needed.
+
+An index `{version, facts, conclusions, references, derivations, signatures, fixes, catalogue, pipeline}` comes with the
+JSON texts of all words, rules and catalogue files, one after another; the index says where each starts and ends. Words
+are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`. A scope that was inferred is in the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from gpuwhy.kb.build import Builder, Source, Words, pipeline
+from gpuwhy.kb.catalogue import Catalogue
+from gpuwhy.kb.errors import Location
+from gpuwhy.kb.model import KnowledgeBase, Rule
+from gpuwhy.kb.ruleset import Outline, Rules
+
+_R = TypeVar("_R", bound=Rule)
+_WORDS = ("facts", "conclusions", "references")
+
+
+def pack(kb: KnowledgeBase, sources: Iterable[Source]) -> tuple[dict[str, Any], bytes]:
+    """The index and the texts of a knowledge base and the files it was built from."""
+    files = {source.file: source for source in sources}
+    texts = bytearray()
+    index: dict[str, Any] = {"version": kb.version}
+    for kind in _WORDS:
+        words = [word for source in files.values() if source.kind == kind for word in source.data[kind]]
+        index[kind] = {word["id"]: _put(texts, word) for word in words}
+    index["derivations"] = _entries(kb.derivations, files, texts)
+    index["signatures"] = _entries(kb.signatures, files, texts)
+    index["fixes"] = _entries(kb.fixes, files, texts)
+    index["catalogue"] = [_put(texts, source.data) for source in files.values() if source.kind == "catalogue"]
+    stages = [source.data["stages"] for source in files.values() if source.kind == "pipeline"]
+    index["pipeline"] = [stage for one in stages for stage in one]
+    return index, bytes(texts)
+
+
+def _entries(rules: Rules[_R], files: Mapping[str, Source], texts: bytearray) -> list[list[Any]]:
+    return [
+        [*outline, rule.file, *_put(texts, files[rule.file].data | {"scope": rule.scope})]
+        for outline, rule in zip(rules.outlines, rules, strict=True)
+    ]
+
+
+def _put(texts: bytearray, plain: Any) -> tuple[int, int]:
+    start = len(texts)
+    texts.extend(json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode())
+    return start, len(texts)
+
+
+def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
+    """The knowledge base of an index and its texts. Rules and words are made when they are looked up."""
+    builder = Builder(())
+    words: tuple[tuple[str, Words[Any]], ...]
+    words = (("facts", builder.facts), ("conclusions", builder.conclusions), ("references", builder.references))
+    for kind, into in words:
+        into.put_all(index[kind], texts)
+    return KnowledgeBase(
+        version=index["version"],
+        digest=digest,
+        facts=builder.facts,
+        conclusions=builder.conclusions,
+        references=builder.references,
+        derivations=_rules("derivations", index, texts, builder.derivation),
+        signatures=_rules("signatures", index, texts, builder.signature),
+        fixes=_rules("fixes", index, texts, builder.fix),
+        pipeline=pipeline(index["pipeline"]),
+        catalogue=Catalogue.later(lambda: [json.loads(texts[start:end]) for start, end in index["catalogue"]]),
+    )
+
+
+def _rules(kind: str, index: dict[str, Any], texts: bytes, make: Callable[[Source], _R]) -> Rules[_R]:
+    entries = index[kind]
+
+    def made(number: int) -> _R:
+        *_, file, start, end = entries[number]
+        return make(Source(kind, file, json.loads(texts[start:end]), _nowhere))
+
+    outlines = [Outline(name, tuple(about), tuple(reads), gate) for name, about, reads, gate, *_ in entries]
+    return Rules(outlines, made)
+
+
+def _nowhere(*_path: str | int) -> Location:
+    """A place in a file whose positions were not kept."""
+    return Location("")
