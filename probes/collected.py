@@ -13,8 +13,13 @@ from gpuwhy.probes.artefacts.attach import attach
 from gpuwhy.probes.artefacts.cleaning import clean
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.collected_document import Document
+from gpuwhy.probes.collected_host import read_host
+from gpuwhy.probes.gathering import Gathering
+from gpuwhy.probes.host_topology import normal
+from gpuwhy.probes.live import joined
 
 SMI = "nvidia-smi -q -x"
+LSCPU = "lscpu"
 TOP = "top -b -n 2 -d 1 -w 160"
 KERNEL_LOG = "kernel log"
 KERNEL_LOG_SECONDS = 24 * 3600.0
@@ -23,16 +28,17 @@ KERNEL_LOG_SECONDS = 24 * 3600.0
 _READERS: Mapping[str, tuple[str, ...]] = {
     SMI: ("smi_xml", "smi_errors"),
     KERNEL_LOG: ("host_kills",),
-    "/proc/meminfo": ("host_memory",),
-    "pressure": ("host_limits",),
     "df -P -l": ("host_disk",),
-    "lscpu": ("host_cpu",),
+    LSCPU: ("host_cpu",),
     TOP: ("host_cpu",),
 }
 """The modules of artefact formats for a section; others are not asked, so that none sees in it what it is not."""
 
-_LEFT_OUT: Mapping[str, tuple[str, ...]] = {TOP: ("host.memory_", "host.swap_")}
-"""Beginnings of facts that a section gives, and that another one gives without rounding."""
+_ONLY: Mapping[str, tuple[str, ...]] = {
+    TOP: ("process.",),
+    LSCPU: ("host.cpu_model", "host.socket_count", "host.cores_per_socket", "host.threads_per_core"),
+}
+"""Of these sections only facts that begin so are taken: the others are read from the kernel's own files."""
 
 _MONOTONIC = re.compile(r"^\[\s{0,12}(\d{1,10}\.\d{1,9})\]")
 _DID_NOT_END = re.compile(r"did not end\b")
@@ -53,41 +59,20 @@ def facts_of(document: Document, specs: Mapping[str, FactSpec]) -> Collected:
     extracts += [("collector", Extract("collector", tuple(_about_driver(document))))]
     facts, absent, odd = attach(extracts, specs)
     origin = Origin(OriginKind.ARTEFACT, "collector")
-    absent += [
-        Absent(fact, HOST, f"{name}: {document.absent[name]}", origin)
-        for fact, name in _ABSENT_FACTS
-        if name in document.absent and fact in specs and not any(one.id == fact for one in facts)
-    ]
+    for fact, name in (("gpu.count", SMI), ("host.out_of_memory_kills", KERNEL_LOG)):
+        if name in document.absent:
+            absent.append(Absent(fact, HOST, f"{name}: {document.absent[name]}", origin))
+    known = {normal(str(one.value)): one.entity for one in facts if one.id == "gpu.bus_id"}
+    both = joined(Gathering(tuple(facts), tuple(absent)), read_host(document, known, specs))
     troubles = [f"{name}: {message}" for name, _, message in odd]
     troubles += [f"{name}: {one.message}" for name, extract in extracts for one in extract.troubles]
-    return Collected(tuple(facts), tuple(absent), tuple(dict.fromkeys(troubles)))
-
-
-_ABSENT_FACTS = (
-    ("gpu.count", SMI),
-    ("host.out_of_memory_kills", KERNEL_LOG),
-    ("host.memory_available_bytes", "/proc/meminfo"),
-    ("host.io_pressure_some_10_seconds_share", "/proc/pressure/io"),
-    ("host.cpu_pressure_some_10_seconds_share", "/proc/pressure/cpu"),
-    ("host.memory_pressure_some_10_seconds_share", "/proc/pressure/memory"),
-    ("host.cpu_count", "lscpu"),
-)
-"""What stays unknown where a section is absent."""
+    return Collected(both.facts, both.absent, tuple(dict.fromkeys([*troubles, *both.unfit])))
 
 
 def _artefacts(document: Document) -> Iterator[tuple[str, bytes]]:
-    for name in (SMI, "/proc/meminfo", "df -P -l", "lscpu", TOP):
+    for name in _READERS:
         if name in document.sections:
-            yield name, document.sections[name].content
-    if KERNEL_LOG in document.sections:
-        yield KERNEL_LOG, _recent(document)
-    pressures = [
-        b"%s pressure\n%s" % (resource.encode("ascii"), document.sections[f"after:/proc/pressure/{resource}"].content)
-        for resource in ("cpu", "memory", "io", "irq")
-        if f"after:/proc/pressure/{resource}" in document.sections
-    ]
-    if pressures:
-        yield "pressure", b"\n".join(pressures)
+            yield name, _recent(document) if name == KERNEL_LOG else document.sections[name].content
 
 
 def _recent(document: Document) -> bytes:
@@ -112,11 +97,12 @@ def _extracts(name: str, content: bytes) -> Iterable[Extract]:
         module = import_module(f"gpuwhy.probes.artefacts.{module_name}")
         for one in getattr(module, "FORMATS", None) or (module.FORMAT,):
             if isinstance(one, TextFormat):
-                yield from (_without(extract, _LEFT_OUT.get(name, ())) for extract in one.scan(text))
+                found = [_only(extract, _ONLY.get(name, ())) for extract in one.scan(text)]
+                yield from found[-1:] if name == TOP else found  # its first screen is of the time since boot
 
 
-def _without(extract: Extract, beginnings: tuple[str, ...]) -> Extract:
-    readings = tuple(one for one in extract.readings if not one.fact.startswith(beginnings))
+def _only(extract: Extract, beginnings: tuple[str, ...]) -> Extract:
+    readings = tuple(one for one in extract.readings if one.fact.startswith(beginnings))
     return replace(extract, readings=readings) if beginnings else extract
 
 

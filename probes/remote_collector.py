@@ -79,12 +79,14 @@ LINK_FILES = (
     "max_link_width",
 )
 BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
-PROCESS_FILES = ("comm", "status", "cgroup", "mountinfo", "limits")
+PROCESS_FILES = ("comm", "status", "cgroup", "limits")
 CGROUP_FILES = (
     "cpu.max",
     "cpu.stat",
     "cpu.pressure",
     "cpuset.cpus.effective",
+    "cpuset.effective_cpus",
+    "cpuset.cpus",
     "memory.max",
     "memory.high",
     "memory.current",
@@ -95,7 +97,9 @@ CGROUP_FILES = (
     "cpu.cfs_period_us",
     "memory.limit_in_bytes",
     "memory.usage_in_bytes",
+    "memory.oom_control",
 )
+CGROUP_COUNTERS = ("cpu.stat", "memory.events", "memory.oom_control")
 
 
 class Body:
@@ -291,7 +295,8 @@ class Collector:
 
     def snapshot(self, which: str) -> None:
         """Counters, read twice: what they rose by says what went on in between."""
-        for path in SNAPSHOT:
+        counters = [one for one in sorted(self.seen) if os.path.basename(one) in CGROUP_COUNTERS]
+        for path in [*SNAPSHOT, *counters]:
             content, reason = read(path, 4 * FILE_LIMIT)
             if content is not None:
                 self.body.section(f"{which}:{path}", content)

@@ -57,10 +57,26 @@ kernel_log() {
   absent "kernel log" "dmesg and journalctl are not permitted, or not installed"
 }
 
+groups=
 cgroup_files() {
-  for name in cpu.max cpu.stat cpu.pressure cpuset.cpus.effective memory.max memory.high memory.current memory.events \
-    memory.pressure io.pressure cpu.cfs_quota_us cpu.cfs_period_us memory.limit_in_bytes memory.usage_in_bytes; do
+  case "$groups" in *"<$1>"*) return ;; esac
+  groups="$groups<$1>"
+  for name in cpu.max cpu.stat cpu.pressure cpuset.cpus.effective cpuset.effective_cpus cpuset.cpus memory.max \
+    memory.high memory.current memory.events memory.pressure io.pressure cpu.cfs_quota_us cpu.cfs_period_us \
+    memory.limit_in_bytes memory.usage_in_bytes memory.oom_control; do
     quiet_file "$1/$name"
+  done
+}
+
+cgroup_counters() {
+  rest=$groups
+  while [ -n "$rest" ]; do
+    group=${rest%%">"*}
+    group=${group#"<"}
+    rest=${rest#*">"}
+    for name in cpu.stat memory.events memory.oom_control; do
+      if content=$(cat "$group/$name" 2>/dev/null); then section "after:$group/$name" 0 "$content"; fi
+    done
   done
 }
 
@@ -83,7 +99,7 @@ processes() {
     case $pid in '' | *[!0-9]*) continue ;; esac
     count=$((count + 1))
     [ "$count" -le 16 ] || return
-    for name in comm status cgroup mountinfo limits; do quiet_file "/proc/$pid/$name"; done
+    for name in comm status cgroup limits; do quiet_file "/proc/$pid/$name"; done
     [ -r "/proc/$pid/cgroup" ] && cgroups <"/proc/$pid/cgroup"
   done
 }
@@ -148,6 +164,7 @@ collect() {
   run nvidia-smi topo -m
   have sleep && sleep 2
   snapshot after
+  cgroup_counters
 }
 
 main() {

@@ -124,6 +124,85 @@ def test_a_message_of_nvidia_smi_is_read() -> None:
     assert ("host.smi_error", "driver-not-loaded") in {(one.id, one.value) for one in found.facts}
 
 
+def host_document(**more: str) -> Document:
+    """A host of four CPUs, read twice within ten seconds, on which one process computes in a cgroup with a quota."""
+    files = {
+        "before:/proc/uptime": "1000.00 1.0",
+        "after:/proc/uptime": "1010.00 1.0",
+        "before:/proc/stat": "cpu  1000 0 200 8000 100 0 0 0 0 0\n",
+        "after:/proc/stat": "cpu  1600 0 300 11100 200 0 0 100 0 0\n",
+        "before:/proc/pressure/io": "some avg10=1.00 avg60=2.00 avg300=3.00 total=1000000\n",
+        "after:/proc/pressure/io": "some avg10=1.00 avg60=2.00 avg300=3.00 total=3000000\n",
+        "/proc/meminfo": "MemTotal: 1000 kB\nMemAvailable: 400 kB\n",
+        "/sys/devices/system/cpu/online": "0-3\n",
+        "/proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        "/proc/77/status": "Name: python\nCpus_allowed_list:\t0-2\n",
+        "/proc/77/cgroup": "0::/job\n",
+        "/sys/fs/cgroup/job/cpu.max": "150000 100000\n",
+        "/sys/fs/cgroup/job/cpu.stat": "nr_periods 100\nnr_throttled 10\nthrottled_usec 0\n",
+        "after:/sys/fs/cgroup/job/cpu.stat": "nr_periods 200\nnr_throttled 60\nthrottled_usec 900\n",
+    }
+    sections = {name: Section(text.encode(), 0) for name, text in (files | more).items()}
+    return Document("python", sections)
+
+
+def host_facts(document: Document) -> dict[str, object]:
+    return {one.id: one.value for one in facts_of(document, load().facts).facts}
+
+
+def test_counters_read_twice_become_shares() -> None:
+    found = host_facts(host_document())
+    # Of 4000 ticks 600 were of users, 100 of the kernel, 100 waited for I/O, 100 were taken by the hypervisor.
+    assert found["host.cpu_user_share"] == pytest.approx(600 / 4000)
+    assert found["host.cpu_steal_share"] == pytest.approx(100 / 4000)
+    assert found["host.io_pressure_some_share"] == pytest.approx(2e6 / 10e6)  # microseconds
+    assert found["host.memory_available_bytes"] == 400 * 1024
+
+
+def test_the_limits_of_the_one_job_count() -> None:
+    found = host_facts(host_document())
+    assert found["host.effective_cpu_count"] == 1.5  # a quota of 150 ms in 100 ms, less than 3 allowed of 4
+    assert found["host.cpu_throttled_period_share"] == pytest.approx(50 / 100)
+
+
+def test_of_several_jobs_nobodys_limits_count() -> None:
+    several = {"/proc/78/status": "Cpus_allowed_list:\t3\n", "/proc/78/cgroup": "0::/other\n"}
+    found = facts_of(host_document(**several), load().facts)
+    assert not any(one.id == "host.effective_cpu_count" for one in found.facts)
+    assert "processes with different limits use the GPUs" in {one.reason for one in found.absent}
+    assert host_facts(host_document(**several))["host.cpu_count"] == 4
+
+
+def test_links_of_pci_devices_are_followed() -> None:
+    bridge = "/sys/devices/pci0000:00/0000:00:01.0"
+    files = {
+        f"{bridge}/max_link_speed": "8.0 GT/s PCIe\n",
+        f"{bridge}/max_link_width": "4\n",
+        f"{bridge}/0000:3b:00.0/vendor": "0x10de\n",
+        f"{bridge}/0000:3b:00.0/class": "0x030200\n",
+        f"{bridge}/0000:3b:00.0/current_link_width": "4\n",
+        f"{bridge}/0000:3b:00.0/numa_node": "1\n",
+    }
+    document = host_document(**files)
+    document.links["/sys/bus/pci/devices/0000:3b:00.0"] = f"{bridge}/0000:3b:00.0"
+    found = host_facts(document)
+    assert found["gpu.link_upstream_width"] == 4
+    assert found["gpu.numa_node"] == 1
+
+
+def test_a_host_that_names_files_elsewhere_writes_nothing_there(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    steps = "/".join([".."] * 12)
+    files = {f"/proc/{steps}{victim}": "x", str(victim): "x", f"/sys/../..{victim}": "x", "/sys/away/victim": "x"}
+    document = host_document(**files)
+    document.links["/sys/away"] = str(tmp_path)
+    document.links["/sys/there"] = f"/sys/{steps}{tmp_path}"
+    document.links["/proc/inside"] = "/sys/elsewhere"
+    document.sections["after:/proc/inside/victim"] = Section(b"x", 0)
+    facts_of(document, load().facts)
+    assert list(tmp_path.iterdir()) == []
+
+
 # what ssh says
 
 
