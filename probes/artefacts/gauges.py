@@ -168,6 +168,7 @@ class Gauges:
         missing = [
             one for one in self._lacking.values() if (one.fact, one.entity) not in self._past or is_error(one.reason)
         ]
+        readings += _unreported_memory(missing)
         return tuple(readings), tuple(missing)
 
     def _close(self) -> None:
@@ -179,6 +180,13 @@ class Gauges:
         for entity in devices:
             self._moments[entity] = self._moments.get(entity, 0) + 1
         self._now = {}
+
+
+def _unreported_memory(missing: Sequence[Missing]) -> Iterator[Reading]:
+    """That a GPU does not report its memory: absent by nature (unified memory), not by an error."""
+    for one in missing:
+        if one.fact == "gpu.memory_total_bytes" and not is_error(one.reason):
+            yield Reading("gpu.memory_reported", False, one.line, one.reason, one.entity)
 
 
 def is_error(reason: str) -> bool:

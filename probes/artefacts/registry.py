@@ -38,6 +38,8 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "remote process exited", "net/ib")),
     Entry("comparisons", ("gpu", "node", "torch", "+cu", "cudnn", "tensorflow", "mxnet", "driver", "graph",
         "dataloader", "num_threads", "cuda_visible_devices", "ms/iter")),
+    Entry("env_messages", ("cuda", "nvidia", "nvrm", "nvml", "gpu", "torch", "driver", "libcu", "bf16", "fp8",
+        "anomaly", "mps ", "jaxlib")),
     Entry("framework_messages", ("gpu available", "ultralytics", "yolov", "device", " cpu", "launch_blocking",
         "offload", "mixed precision", "tensor cores", "grid size", "many workers")),
     Entry("framework_oom", ("out of memory", "out_of_memory", "alloc_failed", "allocation_failed",

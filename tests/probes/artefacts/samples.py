@@ -14,6 +14,11 @@ SAMPLES = {
         "Timed out after 1801 seconds waiting for clients. 3/4 clients joined.\n"
     ),
     "comparisons": "torch 2.1: 0.40 s/iter\ntorch 2.3: 0.25 s/iter\n",
+    "environment-messages": (
+        "cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n"
+        "NVRM: API mismatch: the client has the version 535.161.08, but\n"
+        "NVRM: this kernel module has the version 535.129.03.\n"
+    ),
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
     "framework-oom": (
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"

@@ -1,0 +1,41 @@
+"""How a program, a driver or a container says that GPU and software do not fit: a pattern, and the fact that it states.
+
+Each fact is the message itself: it is known where somebody said so, and unknown otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
+
+_SPACE = re.compile(r"(?P<set>\[(?:\\.|[^\]\\])*\])|(?P<maybe> \?)|(?P<one> )")
+KERNEL = r"(?:\s|NVRM:|\[[0-9. ]{3,20}\]|kernel:){1,12}"
+"""Between two words of one kernel message that is printed over several lines, each with the prefix again."""
+
+
+@dataclass(frozen=True)
+class EnvWording:
+    """One wording. `fact` is the statement without its prefix `said.`; named groups give further facts by `groups`."""
+
+    fact: str
+    pattern: LazyPattern
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+def said(fact: str, *patterns: str, groups: Mapping[str, str] | None = None) -> list[EnvWording]:
+    """Wordings of one statement; in a pattern a space stands for white space of any kind, line breaks too."""
+    return [EnvWording(fact, LazyPattern(spaced(one)), groups or {}) for one in patterns]
+
+
+def spaced(pattern: str) -> str:
+    """The pattern with any white space for each space outside sets of characters."""
+    return _SPACE.sub(_spaced, pattern)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    if found["set"]:
+        return found["set"]
+    return r"\s{0,12}" if found["maybe"] else r"\s{1,12}"
