@@ -18,6 +18,12 @@ from gpuwhy.kb.units import parse_quantity
 
 SECTIONS = ("chips", "gpus", "instances", "xids")
 
+XID_CLASSES = (
+    "lost", "memory", "internal", "link", "bus", "power", "corrected", "remap", "hang", "application", "software",
+    "cleanup", "notice",
+)  # fmt: skip
+"""Classes of faults that Xid codes name, the gravest first."""
+
 _BRANDS = ("nvidia", "tesla", "geforce", "grid")
 _CUT = re.compile(r"\s*(?:\.{2,}|…)\s*\Z")
 _SLICE = re.compile(r"(?:\bmig\b.*| \d{1,3}(?:q|c|a|b|cme)| laptop gpu| with max q design)\s*\Z")

@@ -16,7 +16,9 @@ PARENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "model": ("server", "host"),
         "load": ("model", "server", "host"),
         "sweep": ("model", "server", "host"),
+        "device": ("host",),
         "partition": ("gpu",),
+        "xid": ("gpu",),
         "process": ("gpu", "host"),
         "failure": ("gpu", "job"),
         "kernel": ("job",),
@@ -34,8 +36,8 @@ def reachable(kind: str) -> set[str]:
 
 
 _SCOPE_ORDER = (
-    "failure", "partition", "process", "kernel", "workload", "load", "sweep", "model", "entry", "measurement",
-    "disk", "filesystem", "server", "job", "gpu", "host",
+    "failure", "partition", "process", "xid", "kernel", "workload", "load", "sweep", "model", "entry", "measurement",
+    "disk", "filesystem", "server", "device", "job", "gpu", "host",
 )  # fmt: skip
 
 

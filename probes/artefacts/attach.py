@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts.contract import Extract, Reading
+from gpuwhy.probes.artefacts.pci_places import joined
 
 MAX_CAPACITY_DIFFERENCE = 0.12
 """A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the
@@ -38,6 +39,7 @@ def attach(extracts: Extracts, specs: Mapping[str, FactSpec]) -> tuple[list[Fact
             if missing.fact in specs:
                 entity = rename.get(missing.entity, missing.entity)
                 absent.append(Absent(missing.fact, entity, missing.reason, _origin(name, missing.line, None)))
+    facts, absent = _joined(facts, absent)
     return _detach(facts), absent, odd
 
 
@@ -88,6 +90,24 @@ def _failures(extract: Extract, seen: dict[frozenset[tuple[str, Value]], Entity]
         key = frozenset(values)
         renamed[entity] = seen.setdefault(key, Entity("failure", str(len(seen) + 1), entity.parent))
     return renamed
+
+
+def _joined(facts: list[Fact], absent: list[Absent]) -> tuple[list[Fact], list[Absent]]:
+    """GPUs that one artefact names by their bus address and another by their index are the same."""
+    entities = {one.entity for one in facts} | {one.entity for one in absent}
+    if not any(one.kind == "gpu" and ":" in one.name for each in entities for one in each.lineage()):
+        return facts, absent
+    bus_ids = {one.entity: one.value for one in facts if one.id == "gpu.bus_id" and isinstance(one.value, str)}
+    known = joined(entities, bus_ids)
+
+    def moved(entity: Entity) -> Entity:
+        parent = None if entity.parent is None else moved(entity.parent)
+        return known.get(entity) or replace(entity, parent=parent)
+
+    return (
+        [replace(one, entity=moved(one.entity)) for one in facts],
+        [replace(one, entity=moved(one.entity)) for one in absent],
+    )
 
 
 def _detach(facts: list[Fact]) -> list[Fact]:
