@@ -4,6 +4,12 @@ from __future__ import annotations
 
 SAMPLES = {
     "allocator-settings": "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,garbage_collection_threshold:0.8\n",
+    "bandwidth-tests": (
+        " Device 0: Tesla T4\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n"
+        "   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t6.3\n"
+        "Device=0 CANNOT Access Peer Device=1\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n"
+        "   D\\D     0      1\n     0 909.49  11.00\n     1  12.00 922.92\ngpu0_to_gpu1_write_by_dma 279.287\n"
+    ),
     "collective-timeouts": (
         "[rank0]:[E1130 02:15:06.1 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: "
         "WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600060 "
@@ -131,6 +137,16 @@ SAMPLES = {
         "node1:100:200 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read\n"
         "node1:100:200 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 2, bw 12.000000/6.000000, type LOC/PHB\n"
     ),
+    "nccl-tests": (
+        "#  Rank  0 Group  0 Pid  71 on node1 device  0 [0x10] NVIDIA A100-SXM4-80GB\n"
+        "    67108864    16777216   float   sum   -1    500.0  134.20  201.30      0    498.0  134.80  202.20  0\n"
+        "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 115.912\n"
+    ),
+    "nvbandwidth": (
+        "Running device_to_device_memcpy_read_ce.\nmemcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+        "           0         1\n 0       N/A    267.00\n 1    266.50       N/A\n"
+        "device_to_host_memcpy_ce  12.9 8.3\n"
+    ),
     "nsight-compute": (
         "  axpy(float*, int) (9, 32, 1)x(384, 1, 1), Context 1, Stream 7, Device 0, CC 8.0\n"
         "    Section: GPU Speed Of Light Throughput\n"
@@ -227,6 +243,10 @@ SAMPLES = {
     ),
     "step-log": "".join(
         f"epoch 1 iter {n}/500 loss 2.{n} data_time 0.300 batch_time 0.400 max mem: 22910\n" for n in range(1, 9)
+    ),
+    "nvidia-smi-topology": (
+        "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+        "GPU0\t X \tNV18\tPXB\t0-47\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\t0-47\t0\t\tN/A\nNIC0\tPXB\tSYS\t X\n"
     ),
     "torch-profiler-table": (
         "-------------------  ------------  ------------  ------------  ------------  ------------\n"

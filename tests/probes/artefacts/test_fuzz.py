@@ -41,6 +41,7 @@ MAGIC = {
     "gpuwhy-facts": b'{"format": "gpuwhy-facts", "version": 1, "facts": [{"id": "gpu.power_watts", "value": 30,',
     "kineto-trace": b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5',
     "pytorch-memory-snapshot": b"\x80\x04\x95\x30\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x08segments\x94]\x94total_size",
+    "nvbandwidth": b'{"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "bandwidth_matrix": [["12.3"',
     "nsys-sqlite": b"SQLite format 3\0\x10\0\x01\x01\0@  \0\0\0\0CUPTI_ACTIVITY_KIND_KERNEL",
     "nvidia-smi-xml": SAMPLES["nvidia-smi-xml"].encode(),
     "xprof-page": b'[{"cols": [{"id": "stepnum"}], "rows": [{"c": [{"v": 1}]}], "p": {"statement": "input-bound",',
