@@ -152,6 +152,7 @@ def across(loads: list[Load]) -> Iterator[Reading]:
         return
     entity = sweep("settings", loads[0].entity.parent or model())
     at = next(iter(loads[-1].figures.values()), (0, None))[1]
+    yield reading("serve.sweep_levels", len(loads), at, entity)
     batching = _best_by({one.group: batching_of(one.group) for one in loads}, loads)
     if False in batching and True in batching and batching[False] > 0:
         yield reading("serve.batching_throughput_ratio", batching[True] / batching[False], at, entity)

@@ -257,6 +257,38 @@ SAMPLES = {
         "-------------------  ------------  ------------  ------------  ------------  ------------\n"
         "Self CPU time total: 10.000ms\n"
     ),
+    "llm-serving": (
+        "INFO 10-06 11:23:31 [loggers.py:127] Engine 000: Avg prompt throughput: 474.7 tokens/s, Avg "
+        "generation throughput: "
+        "9.8 tokens/s, Running: 3 reqs, Waiting: 2 reqs, GPU KV cache usage: 5.0%, Prefix cache hit rate: 0.0%\n"
+        "[08:02:44 TP0] Decode batch, #running-req: 4, #token: 476, token usage: 0.90, gen throughput "
+        "(token/s): 199.95, "
+        "#queue-req: 6\n"
+        'INFO generate{total_time="611.2ms" queue_time="127.337µs" inference_time="610.4ms" time_per_token="43.6ms"}\n'
+        "llama_print_timings: prompt eval time = 2441.22 ms / 161 tokens (15.16 ms per token, 65.95 tokens "
+        "per second)\n"
+        "is preempted by PreemptionMode.RECOMPUTE total_cumulative_preemption_cnt=51 max_num_seqs=16\n"
+    ),
+    "llm-benchmark": (
+        "============ Serving Benchmark Result ============\nSuccessful requests:     300\n"
+        "Request throughput (req/s):    0.16\nMean TTFT (ms):    34710.68\nMedian TPOT (ms):   80.02\n"
+        '{"mean_ttft_ms": 12.5, "request_throughput": 3.1}\n'
+    ),
+    "load-report": (
+        "  12 threads and 400 connections\n    Latency   635.91us    0.89ms  12.92ms   93.69%\n"
+        "  Latency Distribution\n     50%  250.00us\n     99%    5.80ms\nRequests/sec: 748.53\n"
+        "http_req_duration....: avg=1.2s min=100ms med=1.1s max=3s p(90)=2s p(95)=2.5s\n"
+        "Average Latency: 1947427us\nP99.9:   3921919us\nQPS:   100\n"
+    ),
+    "load-table": (
+        "| Concurrency | Throughput (req/s) | p50 latency (ms) |\n|---|---|---|\n| 1 | 50 | 20 |\n| 8 | 100 | 80 |\n"
+        "slots=1: agg_tok_per_s 94 ttft_p50_ms 4110.8 decode_p50 98\n"
+    ),
+    "latency-series": (
+        "request 0: 5000 ms\nrequest 1: 52 ms\nrequest 2: 50 ms\nrequest 3: 51 ms\n"
+        "first inference of a new shape: 20 s\nsecond inference of the same shape: 0.1 s\n"
+        "interval 0.1 s: latency 2.1 ms\ninterval 1 s: latency 6.3 ms\nt=0 s throughput 1/s\nt=10 s throughput 2/s\n"
+    ),
     "labelled": "* Mine: **12.5 ms/frame**\npeak memory: 2.5 GiB\n",
     "triton-config": (
         'name: "resnet"\nplatform: "tensorrt_plan"\nmax_batch_size: 16  # of the engine\n'

@@ -44,8 +44,10 @@ def test_kinds_of_errors(line: str, error: str | None) -> None:
 
 def test_bus_errors_are_named_counted_and_claimed() -> None:
     content = (
-        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"
-        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared "
+        "memory (shm).\n"
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared "
+        "memory (shm).\n"
         "RuntimeError: DataLoader worker (pid 325) is killed by signal: Bus error.\n"
     )
     found = values(scan(FORMAT, content))
@@ -58,7 +60,8 @@ def test_bus_errors_are_named_counted_and_claimed() -> None:
 
 def test_the_warning_of_too_many_workers() -> None:
     facts = _job(
-        "UserWarning: This DataLoader will create 64 worker processes in total. Our suggested max number of worker in "
+        "UserWarning: This DataLoader will create 64 worker processes in total. Our suggested max number of "
+        "worker in "
         "current system is 2, which is smaller than what this DataLoader is going to create."
     )
     assert facts == {"loader.workers": 64, "loader.suggested_workers": 2}

@@ -1,0 +1,236 @@
+"""Latencies of one request after another: the first against later ones, throughput over time, pauses in between.
+
+The lines are ad hoc: `iter 3 time = 2.1 ms`, `first request: 20 s`, `t=10 s throughput 2/s`, `sleep 1 s: 6 ms`. Lines
+that differ only in their numbers are one series; only those about requests, inference or latency count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gpuwhy.kb.averages import median
+from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
+from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number
+from gpuwhy.probes.artefacts.serve_loads import Load, Loads
+
+NAME = "latency-series"
+HINTS = (
+    "infer",
+    "request",
+    "latency",
+    "predict",
+    "response",
+    "query",
+    "throughput",
+    "first",
+    "warm",
+    "sleep",
+    "interval",
+    "qps",
+)
+
+_N = rf"({NUMBER})"
+_D = rf"{_N}\s{{0,3}}(ns|us|µs|usec|ms|msec|milliseconds?|s|secs?|seconds?|min|minutes?)\b"
+_DURATION = re.compile(rf"(?<![\w.]){_D}")
+_ABOUT = re.compile(
+    r"\b(?:infer\w{0,8}|requests?|latency|predict\w{0,6}|response|query|queries|generat\w{0,5}|"
+    r"session\.run|forward|call)\b",
+    re.I,
+)
+_NOT = re.compile(
+    r"\b(?:epoch|loss|step_time|data_time|it/s|lr|percentile|p50|p99|queue_time|tokens per second|"
+    r"usec|min =|mean =)\b",
+    re.I,
+)
+_FIRST = re.compile(r"\b(?:first|1st|initial|cold)\b", re.I)
+_LATER = re.compile(
+    r"\b(?:second|2nd|third|3rd|subsequent|following|later|next|after(?:wards)?|then|others?|"
+    r"remaining|rest|warm|steady|repeated|again)\b",
+    re.I,
+)
+_SHAPE = re.compile(
+    r"\b(?:new|each|every|different|unseen|other|another|changed?)\b[^\n]{0,24}\b(?:inputs?|shapes?|"
+    r"sizes?|resolutions?|lengths?|images?|batch(?:es)?)\b",
+    re.I,
+)
+_PAUSE = re.compile(rf"\b(?:sleep|interval|gap|pause|idle|delay between|every|wait(?:ing)?)\b[^\n\d]{{0,20}}{_D}", re.I)
+_NO_PAUSE = re.compile(
+    r"\b(?:no (?:sleep|pause|gap|interval|delay|wait)|without (?:sleep|a? ?pause|delay)|"
+    r"continuous(?:ly)?|back[- ]to[- ]back)\b",
+    re.I,
+)
+_TIMED = re.compile(
+    rf"\bt\s{{0,2}}[=:]\s{{0,2}}{_D}[^\n]{{0,40}}?\b(?:throughput|qps|rps|"
+    rf"infer/s(?:ec)?)\b\s{{0,4}}[=:]?\s{{0,4}}{_N}",
+    re.I,
+)
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+SLOWER = 1.18
+"""A request counts as slower after a pause from this ratio on: a clock below 0.85 of the usual one makes it so."""
+FIRST_SLOW = 2.9
+SPIKE = 3.0
+MIN_SERIES = 4
+MAX_SERIES = 20_000
+
+
+def scan(text: Text) -> Iterator[Extract]:
+    """One extract of all series, first-against-later pairs and throughputs over time in a text."""
+    walk = _Walk()
+    for line in text.lines:
+        walk.read(line)
+    walk.finish()
+    if walk.claimed:
+        yield Extract(NAME, tuple(walk.loads.readings()), claimed=frozenset(walk.claimed))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.loads = Loads("series ")
+        self.claimed: set[int] = set()
+        self.series: dict[str, list[tuple[float, Line]]] = {}
+        self.first: list[tuple[float, Line]] = []
+        self.later: list[tuple[float, Line]] = []
+        self.pauses: list[tuple[float, float, Line]] = []
+        self.timed: list[tuple[float, float, Line]] = []
+        self.shape = False
+
+    def read(self, line: Line) -> None:
+        text = line.text[:400]
+        if (timed := _TIMED.search(text)) is not None:
+            at, rate = parse_duration(f"{timed[1]} {timed[2]}"), parse_number(timed[3])
+            if at is not None and rate is not None:
+                self.timed.append((at, rate, line))
+            return
+        if _NOT.search(text):
+            return
+        durations = [(hit, value) for hit in _DURATION.finditer(text) if (value := _seconds(hit)) is not None]
+        if not durations:
+            return
+        if self._paused(text, durations, line):
+            return
+        self._pair(text, durations, line)
+        if len(durations) == 1 and _ABOUT.search(text) and not _FIRST.search(text):
+            key = _DIGITS.sub("#", text[: durations[0][0].start()].strip())
+            if len(self.series.setdefault(key, [])) < MAX_SERIES:
+                self.series[key].append((durations[0][1], line))
+
+    def _paused(self, text: str, durations: list[tuple[re.Match[str], float]], line: Line) -> bool:
+        pause = _PAUSE.search(text)
+        if pause is not None and len(durations) >= 2 and (at := parse_duration(f"{pause[1]} {pause[2]}")) is not None:
+            value = next((value for hit, value in durations if hit.start() >= pause.end()), durations[0][1])
+            self.pauses.append((at, value, line))
+            return True
+        if _NO_PAUSE.search(text) and len(durations) == 1:
+            self.pauses.append((0.0, durations[0][1], line))
+            return True
+        return False
+
+    def _pair(self, text: str, durations: list[tuple[re.Match[str], float]], line: Line) -> None:
+        """`first …: 20 s` on one line, `second …: 0.1 s` on another or on the same one."""
+        first, later = _FIRST.search(text), _LATER.search(text)
+        if first is None and later is None:
+            return
+        if _SHAPE.search(text):
+            self.shape = True
+        for hit, value in durations:
+            near_first = first is not None and first.start() < hit.start()
+            near_later = later is not None and later.start() < hit.start()
+            if near_first and near_later and first is not None and later is not None:
+                near_first, near_later = first.start() > later.start(), later.start() > first.start()
+            if near_first:
+                self.first.append((value, line))
+            elif near_later:
+                self.later.append((value, line))
+
+    def finish(self) -> None:
+        """Turns what was gathered into loads."""
+        self._pairs()
+        self._over_time()
+        self._after_pauses()
+        for key, values in self.series.items():
+            if len(values) >= MIN_SERIES:
+                self._one_series(key, values)
+
+    def _claim(self, lines: list[Line]) -> Line:
+        self.claimed.update(line.number for line in lines)
+        return lines[-1]
+
+    def _pairs(self) -> None:
+        if not self.first or not self.later:
+            return
+        at = self._claim([line for _, line in (*self.first, *self.later)])
+        load = self.loads.start("first and later")
+        first, later = self.first[0][0], median(sorted(value for value, _ in self.later))
+        _put_first(load, first, later, at)
+        if self.shape and later > 0:
+            load.put("serve.slow_on_new_shape", first / later >= FIRST_SLOW, at)
+
+    def _over_time(self) -> None:
+        if len(self.timed) < 2:
+            return
+        at = self._claim([line for _, _, line in self.timed])
+        ordered = sorted(self.timed, key=lambda one: one[0])
+        load = self.loads.start("over time")
+        (start, first, _), (_, last, _) = ordered[0], ordered[-1]
+        if first > 0:
+            load.put("serve.start_throughput_ratio", last / first, at)
+        steady = next(when for when, rate, _ in ordered if rate >= 0.9 * last)
+        load.put("serve.slow_start_seconds", steady - start, at)
+        load.put("serve.throughput_per_second", last, at)
+
+    def _after_pauses(self) -> None:
+        if len(self.pauses) < 2:
+            return
+        ordered = sorted(self.pauses, key=lambda one: one[0])
+        (short, fast, _), (long, slow, _) = ordered[0], ordered[-1]
+        if long <= short or fast <= 0:
+            return
+        at = self._claim([line for _, _, line in self.pauses])
+        load = self.loads.start("pauses")
+        load.put("serve.slow_after_idle", slow / fast >= SLOWER, at)
+        load.put("serve.latency_max_seconds", slow, at)
+        load.put("serve.latency_min_seconds", fast, at)
+
+    def _one_series(self, key: str, values: list[tuple[float, Line]]) -> None:
+        at = self._claim([line for _, line in values])
+        load = self.loads.start(key[:40].strip(" :=") or "series")
+        numbers = [value for value, _ in values]
+        rest = sorted(numbers[1:])
+        usual = median(rest)
+        load.put("serve.series_count", len(numbers), at)
+        load.put("serve.request_count", len(numbers), at)
+        _put_first(load, numbers[0], usual, at)
+        load.put("serve.latency_p50_seconds", median(sorted(numbers)), at)
+        load.put("serve.latency_max_seconds", max(numbers), at)
+        load.put("serve.latency_min_seconds", min(numbers), at)
+        slow = next((place for place, value in enumerate(numbers) if value < FIRST_SLOW * usual), len(numbers))
+        load.put("serve.slow_start_count", slow, at)
+        load.put("serve.series_growing", _growing(numbers), at)
+        _put_spikes(load, numbers[max(1, slow) :], usual, at)
+
+
+def _put_spikes(load: Load, numbers: list[float], usual: float, at: Line) -> None:
+    spikes = [value for value in numbers if value >= SPIKE * usual]
+    load.put("serve.spike_count", len(spikes), at)
+    if spikes and usual > 0:
+        load.put("serve.spike_ratio", median(sorted(spikes)) / usual, at)
+
+
+def _put_first(load: Load, first: float, later: float, at: Line) -> None:
+    load.put("serve.first_latency_seconds", first, at)
+    load.put("serve.steady_latency_seconds", later, at)
+
+
+def _growing(numbers: list[float]) -> bool:
+    """True where nearly every latency is above the one before and the last is at least twice the first."""
+    rising = sum(later > earlier for earlier, later in pairwise(numbers))
+    return rising >= 0.9 * (len(numbers) - 1) and numbers[-1] >= 2 * numbers[0]
+
+
+def _seconds(hit: re.Match[str]) -> float | None:
+    return parse_duration(f"{hit[1]} {hit[2]}")
+
+
+FORMAT = TextFormat(NAME, "Latencies of one request after another", HINTS, scan)

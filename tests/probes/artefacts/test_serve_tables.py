@@ -1,0 +1,116 @@
+"""Tables of measurements at several loads, and latencies one after another."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwhy.probes.artefacts import latency_series, serve_tables
+from gpuwhy.probes.artefacts.serve_columns import Column, column, number_in
+from tests.probes.artefacts.helpers import scan, values
+
+MODEL = "server:this/model:this"
+
+
+@pytest.mark.parametrize(
+    ("name", "fact", "unit"),
+    [
+        ("Concurrency", "serve.concurrency", ""),
+        ("batch", "serve.request_batch_size", ""),
+        ("p99 latency (ms)", "serve.latency_p99_seconds", "ms"),
+        ("compute_infer(ms)", "serve.compute_infer_seconds", "ms"),
+        ("Queue [us]", "serve.queue_seconds", "us"),
+        ("ttft_p50_ms", "serve.ttft_p50_seconds", "ms"),
+        ("Mean TTFT (ms)", "serve.ttft_mean_seconds", "ms"),
+        ("agg_tok_per_s", "serve.output_tokens_per_second", ""),
+        ("decode_p50", "serve.decode_tokens_per_second", ""),
+        ("Throughput (req/s)", "serve.throughput_per_second", ""),
+        ("QPS", "serve.throughput_per_second", ""),
+    ],
+)
+def test_a_column_is_known_by_its_name(name: str, fact: str, unit: str) -> None:
+    found = column(name)
+    assert found is not None
+    assert (found.fact, found.unit) == (fact, unit)
+
+
+@pytest.mark.parametrize("name", ["loss", "model", "", "GPU", "lr", "accuracy", "x" * 70])
+def test_other_columns_are_not(name: str) -> None:
+    assert column(name) is None
+
+
+def test_a_time_without_a_unit_is_no_time() -> None:
+    assert number_in("12", Column("serve.latency_mean_seconds", True)) is None
+    assert number_in("12 ms", Column("serve.latency_mean_seconds", True)) == 0.012
+    assert number_in("12", Column("serve.latency_mean_seconds", True, "us")) == pytest.approx(12e-6)
+
+
+def test_a_table_gives_a_load_per_row_and_compares_them() -> None:
+    text = (
+        "| Concurrency | Throughput (req/s) | p50 latency (ms) |\n|---|---|---|\n"
+        "| 1 | 50 | 20 |\n| 8 | 100 | 80 |\n| 16 | 101 | 158 |\n"
+    )
+    read = values(scan(serve_tables.FORMAT, text))
+    assert read[("serve.latency_p50_seconds", f"{MODEL}/load:concurrency 8")] == 0.08
+    assert read[("serve.sweep_throughput_ratio", f"{MODEL}/sweep:levels")] == 2.02
+    assert read[("serve.sweep_latency_ratio", f"{MODEL}/sweep:levels")] == 7.9
+    assert read[("serve.sweep_knee", f"{MODEL}/sweep:levels")] == 8
+
+
+def test_the_latency_beside_a_queue_is_the_servers() -> None:
+    read = values(scan(serve_tables.FORMAT, "batch | queue(ms) | avg_latency(ms)\n2 | 7 | 17\n4 | 9 | 27\n"))
+    assert read[("serve.server_latency_seconds", f"{MODEL}/load:batch 2")] == 0.017
+    assert read[("serve.sweep_over_batch", f"{MODEL}/sweep:levels")] is True
+
+
+def test_rows_of_keys_and_values_are_loads() -> None:
+    text = (
+        "slots=1: agg_tok_per_s 94 ttft_p50_ms 4110.8 decode_p50 98\n"
+        "slots=4: agg_tok_per_s 95 ttft_p50_ms 133.4 decode_p50 24.5\n"
+    )
+    read = values(scan(serve_tables.FORMAT, text))
+    assert read[("serve.ttft_p50_seconds", f"{MODEL}/load:concurrency 1")] == 4.1108
+    assert read[("serve.sweep_decode_ratio", f"{MODEL}/sweep:levels")] == 0.25
+    assert read[("serve.sweep_load_ratio", f"{MODEL}/sweep:levels")] == 4
+
+
+def test_a_training_table_is_none_of_loads() -> None:
+    assert scan(serve_tables.FORMAT, "| batch | loss | acc |\n| 1 | 2 | 3 |\n") == []
+
+
+def test_a_slow_first_request_is_seen_in_a_series() -> None:
+    text = "".join(f"request {place}: {value} ms\n" for place, value in enumerate((5000, 52, 50, 51, 50, 49)))
+    read = values(scan(latency_series.FORMAT, text))
+    one = f"{MODEL}/load:request #"
+    assert read[("serve.first_latency_seconds", one)] == 5
+    assert read[("serve.steady_latency_seconds", one)] == 0.05
+    assert read[("serve.slow_start_count", one)] == 1
+    assert read[("serve.series_growing", one)] is False
+    assert read[("serve.spike_count", one)] == 0
+
+
+def test_a_series_that_grows_is_seen() -> None:
+    text = "".join(f"request {place} took {value} ms\n" for place, value in enumerate((50, 100, 150, 200, 250)))
+    assert values(scan(latency_series.FORMAT, text))[("serve.series_growing", f"{MODEL}/load:request # took")] is True
+
+
+def test_the_first_of_a_new_shape_is_told_from_the_first_of_all() -> None:
+    shape = "first inference of a new shape: 20 s\nsecond inference of the same shape: 0.1 s\n"
+    read = values(scan(latency_series.FORMAT, shape))
+    assert read[("serve.slow_on_new_shape", f"{MODEL}/load:first and later")] is True
+    plain = values(scan(latency_series.FORMAT, "first inference: 20 s\nlater inferences: 0.1 s\n"))
+    assert plain[("serve.first_latency_seconds", f"{MODEL}/load:first and later")] == 20
+    assert plain[("serve.steady_latency_seconds", f"{MODEL}/load:first and later")] == 0.1
+    assert ("serve.slow_on_new_shape", f"{MODEL}/load:first and later") not in plain
+
+
+def test_pauses_that_make_requests_slow_are_seen() -> None:
+    text = "interval 0.1 s: latency 2.1 ms\ninterval 1 s: latency 6.3 ms\n"
+    read = values(scan(latency_series.FORMAT, text))
+    assert read[("serve.slow_after_idle", f"{MODEL}/load:pauses")] is True
+
+
+def test_throughput_over_time_is_compared_with_its_start() -> None:
+    text = "t=0 s throughput 1/s\nt=10 s throughput 2/s\nt=240 s throughput 20/s\n"
+    read = values(scan(latency_series.FORMAT, text))
+    assert read[("serve.start_throughput_ratio", f"{MODEL}/load:over time")] == 20
+    assert read[("serve.slow_start_seconds", f"{MODEL}/load:over time")] == 240
