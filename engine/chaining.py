@@ -11,7 +11,6 @@ all readings of it are in, and of two derivations of one fact the first wins, as
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import count
 
 from gpuwhy.engine.chaining_rules import Outcome, RuleBook, Shard, event
@@ -23,6 +22,7 @@ from gpuwhy.kb import expressions
 from gpuwhy.kb.conditions import FactRef
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, FactBase, Origin, OriginKind, Value
 from gpuwhy.kb.model import Derivation, KnowledgeBase
+from gpuwhy.kb.records import dataclass, field, replace
 
 Part = tuple[str, Entity, str]
 """A rule id, the entity it is judged for, and the part of the rule."""

@@ -12,7 +12,6 @@ for one kind of entity.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gpuwhy.engine.durable_adapter import (
@@ -31,6 +30,7 @@ from gpuwhy.engine.values import fitting, kind_of
 from gpuwhy.kb.conditions import All, Any_, Comparison, Condition, FactRef, Not, Operator
 from gpuwhy.kb.expressions import refs_of
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase
+from gpuwhy.kb.records import dataclass, field, replace
 
 SHARD_RULES = 120
 """When a shard is full. A state of it takes memory for every rule, and an entity has one only if a fact concerns it."""

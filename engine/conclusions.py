@@ -84,7 +84,7 @@ def _reaches(start: str, goal: str, explained: Mapping[str, str]) -> bool:
 
 
 def _with_links(one: Conclusion, explained: Mapping[str, str]) -> Conclusion:
-    from dataclasses import replace
+    from gpuwhy.kb.records import replace
 
     consequences = tuple(name for name, cause in explained.items() if cause == one.id)
     return replace(one, explains=consequences, explained_by=explained.get(one.id))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gpuwhy.engine.catalogue import with_catalogue
 from gpuwhy.engine.conclusions import conclude
@@ -16,6 +15,7 @@ from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.records import replace
 
 
 def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True) -> Diagnosis:

@@ -10,9 +10,10 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from gpuwhy.kb.records import dataclass
 
 Scalar = bool | float | str
 Pattern = Mapping[str, Any]

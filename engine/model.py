@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.facts import Absent, Contradiction, Entity, Fact, Value
 from gpuwhy.kb.model import ConclusionSpec, Derivation, Fix, Signature, Stage
+from gpuwhy.kb.records import dataclass, field
 
 
 class Truth(Enum):

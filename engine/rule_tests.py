@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from gpuwhy.kb.conditions import Comparison
 from gpuwhy.kb.errors import KnowledgeError, Problem
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.schema import violations
 from gpuwhy.kb.strict_yaml import load
 from gpuwhy.kb.units import parse_quantity

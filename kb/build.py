@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuwhy.kb import conditions, expressions, outlines
@@ -30,6 +29,7 @@ from gpuwhy.kb.model import (
     Support,
     Verify,
 )
+from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.units import parse_quantity
 
 Locate = Callable[..., Location]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.kb.units import parse_quantity
 
 SECTIONS = ("chips", "gpus", "instances", "xids")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from gpuwhy.kb.build import Source
@@ -15,6 +14,7 @@ from gpuwhy.kb.expressions import ExpressionError
 from gpuwhy.kb.expressions import dimension as expression_dimension
 from gpuwhy.kb.expressions import references as expression_references
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase
+from gpuwhy.kb.records import replace
 from gpuwhy.kb.texts import PLACEHOLDER
 from gpuwhy.kb.units import UNITS, Dimension, dimension, parse_quantity
 

@@ -7,12 +7,12 @@ three-valued proof, and as column expressions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Any
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass
 
 
 class Operator(str, Enum):

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb import conditions
 from gpuwhy.kb.conditions import Condition, FactRef, Over
+from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.units import DIMENSIONLESS, Dimension
 
 MAX_LENGTH = 400

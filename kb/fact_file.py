@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpuwhy.kb.entities import PARENTS
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
+from gpuwhy.kb.records import dataclass, field
 
 FORMAT = "gpuwhy-facts"
 VERSION = 1

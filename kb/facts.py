@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+
+from gpuwhy.kb.records import dataclass, field
 
 Value = bool | int | float | str
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.expressions import Expression
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.kb.ruleset import Rules
 
 Text = str | Mapping[str, str]

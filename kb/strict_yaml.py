@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
+from gpuwhy.kb.records import dataclass
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40

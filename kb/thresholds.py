@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.conditions import Comparison, Condition, comparisons
 from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Reference, Signature
+from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.units import show
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from gpuwhy.kb.records import dataclass
 
 Dimension = tuple[tuple[str, int], ...]
 DIMENSIONLESS: Dimension = ()

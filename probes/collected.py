@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from importlib import import_module
 
 from gpuwhy.kb.facts import HOST, Absent, Fact, Origin, OriginKind
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.probes.artefacts.attach import attach
 from gpuwhy.probes.artefacts.cleaning import clean
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat

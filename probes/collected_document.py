@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from gpuwhy.kb.records import dataclass, field
 
 MAX_ENTRIES = 20_000
 _BEGIN = b"<<gpuwhy %s begin "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from gpuwhy.kb.facts import Absent, Entity, Fact, Origin, OriginKind, Value
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.attach import typed
 
 TEXT_LIMIT = 200

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.host_tree import Tree, Unread, cpu_list, whole
 
 MAX_DEPTH = 64

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes import host_cgroup
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.host_cgroup import Throttling

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST, JOB, Entity
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.gathering import Readings, plain
 from gpuwhy.probes.host_cgroup import Mount, mounts
 from gpuwhy.probes.host_memory_live import Statvfs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.gathering import plain
 
 _READ_LIMIT = 4 << 20

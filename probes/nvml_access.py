@@ -14,12 +14,12 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from types import ModuleType
 from typing import Any
 
 from gpuwhy.kb.facts import Entity
+from gpuwhy.kb.records import dataclass
 
 
 class Code(IntEnum):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.nvml_access import Code, Device, Nvml, reason
 from gpuwhy.probes.nvml_signal import NOTHING_READ, Gauge, Signal, Span, fold_gauge, scaled

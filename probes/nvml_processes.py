@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST, Entity
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes import process_names
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.nvml_access import Answer, Code, Device, Nvml, reason, text_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpuwhy.kb.facts import Entity
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.gauges import SPREAD, quantile
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.nvml_access import Answer, Device, Names, Nvml, reason

@@ -16,10 +16,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.collected import Collected, facts_of
 from gpuwhy.probes.collected_document import Damaged, Document, parse
 from gpuwhy.probes.ssh_output import SSH_FAILED, Reason, last_words, reason_of

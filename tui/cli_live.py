@@ -6,12 +6,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gpuwhy.kb.records import replace
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.rules_option import knowledge, rules_option
 

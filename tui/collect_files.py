@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.remote_hosts import file_stem
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpuwhy.engine.model import Diagnosis
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood
 
 MAX_RANGES = 3

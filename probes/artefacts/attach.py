@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import replace
 from gpuwhy.probes.artefacts.contract import Extract, Reading
 from gpuwhy.probes.artefacts.pci_places import joined
 

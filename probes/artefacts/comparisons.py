@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, whole_number
 
 LONGEST = 400
@@ -25,27 +26,27 @@ REACH = 8
 
 _NOUN = r"it|iters?|iterations?|steps?|epochs?|batch(?:es)?|images?|imgs?|samples?|frames?|tokens?|sentences"
 _TIME_UNIT = r"milliseconds?|ms|msecs?|us|µs|s|secs?|seconds?|mins?|minutes?"
-_PER = re.compile(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?\s?(?:/|\bper )\s?(?P<noun>{_NOUN})\b", re.IGNORECASE)
-_RATE = re.compile(rf"(?P<value>{NUMBER})\s?(?P<noun>{_NOUN})\s?(?:/|\bper )\s?(?:s|sec|second)s?\b", re.IGNORECASE)
-_NAMED = re.compile(
+_PER = later(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?\s?(?:/|\bper )\s?(?P<noun>{_NOUN})\b", re.IGNORECASE)
+_RATE = later(rf"(?P<value>{NUMBER})\s?(?P<noun>{_NOUN})\s?(?:/|\bper )\s?(?:s|sec|second)s?\b", re.IGNORECASE)
+_NAMED = later(
     r"(?P<label>[A-Za-z][A-Za-z_, =-]{0,60}?)\s{0,8}(?:\([^()]{0,60}\))?\s{0,8}[:=]?\s{1,40}"
     rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?(?![A-Za-z0-9/%.])",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"(?i)\bvs\.?(?= )|\bversus\b|\bcompared (?:to|with)\b|;|\band\b|\bwhile\b|\bbut\b")
-_SAYS_TIME = re.compile(r"(?i)\b(?:time|elapsed|total|duration|latency|took|takes|seconds)\b")
+_CUT = later(r"(?i)\bvs\.?(?= )|\bversus\b|\bcompared (?:to|with)\b|;|\band\b|\bwhile\b|\bbut\b")
+_SAYS_TIME = later(r"(?i)\b(?:time|elapsed|total|duration|latency|took|takes|seconds)\b")
 _WORDS = {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16}
-_GPUS = re.compile(
+_GPUS = later(
     r"(?i)(?<![A-Za-z0-9_.-])(?P<count>one|single|two|three|four|eight|sixteen|[0-9]{1,4})[ -]?x?[ -]?"
     r"(?:gpus?|cards?|nodes?)\b"
     r"|--(?:num[_-])?gpus?[ =](?P<option>[0-9]{1,3})(?![0-9,])"
     r"|CUDA_VISIBLE_DEVICES=(?P<list>[0-9](?:,[0-9]){0,15})(?![0-9,])"
 )
-_JOBS = re.compile(
+_JOBS = later(
     r"(?i)\b(?P<count>one|a single|single|two|three|four|[1-9])\s(?:[a-z]{2,10}\s){0,2}"
     r"(?:process|processes|jobs?|instances?|trainings?|containers?)\b(?=[^.\n]{0,60}\b(?:gpu|card|device)\b)"
 )
-_VERSION = re.compile(
+_VERSION = later(
     r"(?i)(?<![A-Za-z0-9_.])(?:(?P<name>py)?(?P<soft>torch|tensorflow|tf|cuda ?toolkit|cuda|cudnn|driver"
     r"|jax|mxnet|keras|lightning|transformers)"
     r"[ =:-]{0,3}(?:version )?v?(?P<number>[0-9]{1,3}\.[0-9]{1,4}(?:\.[0-9]{1,4}){0,2}(?:\+[a-z0-9]{2,12})?)"
@@ -53,20 +54,18 @@ _VERSION = re.compile(
     r"|(?P<bare>(?<=^)[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?(?=$)))(?![0-9.])"
 )
 _EAGER = r"without (?:cuda )?graphs?|no[ -]graphs?|direct launches|individual launches|\beager\b"
-_GRAPH = re.compile(rf"(?i)(?P<eager>{_EAGER})|(?P<graph>\bcuda ?-?graphs?\b|\bgraph[ -]replays?\b|\bwith graphs?\b)")
-_LOADER = re.compile(
+_GRAPH = later(rf"(?i)(?P<eager>{_EAGER})|(?P<graph>\bcuda ?-?graphs?\b|\bgraph[ -]replays?\b|\bwith graphs?\b)")
+_LOADER = later(
     r"(?i)(?P<direct>\bdirect (?:tensor )?index\w{0,4}|\b(?:synthetic|fake|dummy|random) (?:data|input|batch)\w{0,3}"
     r"|\bpre-?loaded\b|\bcached batch\b|\bwithout (?:the )?(?:data)?loader)|(?P<loader>\bdataloader\b|\breal data\b)"
 )
 
 
-_THREADS = re.compile(r"\b(?:OMP|MKL)_NUM_THREADS\b|\bset_num_threads\b|(?i:\bthread (?:cap|limit)\b)")
-_CORES = re.compile(r"(?i)\b(?:cpu )?cores? (?:busy|used|in use)\b|\bbusy (?:cpu )?cores\b")
+_THREADS = later(r"\b(?:OMP|MKL)_NUM_THREADS\b|\bset_num_threads\b|(?i:\bthread (?:cap|limit)\b)")
+_CORES = later(r"(?i)\b(?:cpu )?cores? (?:busy|used|in use)\b|\bbusy (?:cpu )?cores\b")
 _ARROW = r"\s?(?:->|→|=>)\s?~?"
-_ARROW_TIME = re.compile(
-    rf"(?P<before>{NUMBER})\s?(?P<unit>ms|s|min){_ARROW}(?P<after>{NUMBER})\s?(?P=unit)(?![A-Za-z])"
-)
-_ARROW_COUNT = re.compile(rf"(?<![0-9.%-])(?P<before>[0-9]{{1,6}}){_ARROW}(?P<after>[0-9]{{1,6}})(?![0-9.%A-Za-z])")
+_ARROW_TIME = later(rf"(?P<before>{NUMBER})\s?(?P<unit>ms|s|min){_ARROW}(?P<after>{NUMBER})\s?(?P=unit)(?![A-Za-z])")
+_ARROW_COUNT = later(rf"(?<![0-9.%-])(?P<before>[0-9]{{1,6}}){_ARROW}(?P<after>[0-9]{{1,6}})(?![0-9.%A-Za-z])")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ not read. It never raises on bad input.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpuwhy.kb.facts import HOST, Entity, Value
+from gpuwhy.kb.records import dataclass
 
 
 @dataclass(frozen=True)

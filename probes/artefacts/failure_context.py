@@ -6,11 +6,12 @@ import re
 from collections.abc import Container, Sequence
 
 from gpuwhy.probes.artefacts.contract import Line
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 _LINES_BEFORE = 80
 _LINES_AFTER = 3
 
-_RANK = re.compile(
+_RANK = later(
     r"(?:\[\s?rank\s?:?\s?(\d{1,6})\s?\]|^\s{0,40}rank\s?[:=]?\s?(\d{1,6})\b|\brank[=:]\s?(\d{1,6})\b"
     r"|\[(?:default)?(\d{1,4})\]:)",
     re.IGNORECASE,
@@ -20,39 +21,39 @@ _RANK = re.compile(
 _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "graph-capture",
-        re.compile(
+        later(
             r"\b(?:capture_model|capture_graph|capture_begin|capture_end|_?capture_cuda_?graphs?)\b|\bcuda\.graph\(",
             re.I,
         ),
     ),
     (
         "profiling",
-        re.compile(r"\b(?:profile_run|profile_num_\w{1,30}|determine_(?:num_)?available_\w{1,20}|_dummy_run)\b"),
+        later(r"\b(?:profile_run|profile_num_\w{1,30}|determine_(?:num_)?available_\w{1,20}|_dummy_run)\b"),
     ),
     (
         "key-value-cache",
-        re.compile(r"\b(?:_?init\w{0,12}_kv_caches?|_?allocate_kv_cache\w{0,12}|_?init_cache_engine)\b"),
+        later(r"\b(?:_?init\w{0,12}_kv_caches?|_?allocate_kv_cache\w{0,12}|_?init_cache_engine)\b"),
     ),
-    ("handle-creation", re.compile(r"\b(?:cublas(?:Lt)?Create\w{0,6}|cudnnCreate\w{0,6}|cusolverDnCreate)\b")),
+    ("handle-creation", later(r"\b(?:cublas(?:Lt)?Create\w{0,6}|cudnnCreate\w{0,6}|cusolverDnCreate)\b")),
     (
         "evaluation",
-        re.compile(r"\b_?(?:validation|evaluation|eval|test)_(?:step|loop|epoch)\b|\b(?:evaluate|validate)\("),
+        later(r"\b_?(?:validation|evaluation|eval|test)_(?:step|loop|epoch)\b|\b(?:evaluate|validate)\("),
     ),
     (
         "load",
-        re.compile(
+        later(
             r"\b(?:load_model|load_weights|from_pretrained|_?load_(?:from_)?state_dict|load_checkpoint|load_tensors)\b"
             r"|\b_load_pretrained_model\b|\btorch\.load\(|\b(?:model|net)\w{0,20}\.cuda\(|\bin _apply\b"
         ),
     ),
-    ("backward", re.compile(r"\.backward\(|\brun_backward\b|\bautograd\.grad\(|\bin backward\b")),
+    ("backward", later(r"\.backward\(|\brun_backward\b|\bautograd\.grad\(|\bin backward\b")),
 )
 _STEPS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("optimizer", re.compile(r"\boptim\w{0,20}\.step\(|/optim/\w{1,30}\.py\b", re.IGNORECASE)),
-    ("transfer", re.compile(r"\.to\([^)\n]{0,60}(?:device|cuda|non_blocking)|\.cuda\(|\b(?:batch|send)_to_device\b")),
-    ("forward", re.compile(r"\bin forward\b|\bforward\(|\b_call_impl\b|\bin generate\b|\.generate\(")),
+    ("optimizer", later(r"\boptim\w{0,20}\.step\(|/optim/\w{1,30}\.py\b", re.IGNORECASE)),
+    ("transfer", later(r"\.to\([^)\n]{0,60}(?:device|cuda|non_blocking)|\.cuda\(|\b(?:batch|send)_to_device\b")),
+    ("forward", later(r"\bin forward\b|\bforward\(|\b_call_impl\b|\bin generate\b|\.generate\(")),
 )
-_RECOVERS = re.compile(
+_RECOVERS = later(
     r"not a failure|skipping (?:this )?batch|attempting to recover|will (?:retry|try again)|retry(?:ing)? with"
     r"|recovered from|trying (?:again|smaller)|falling back|clearing cache and",
     re.IGNORECASE,

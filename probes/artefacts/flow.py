@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Line
 
 _PREFIX = re.compile(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 LONGEST = 2_500
 """Longer lines are dumps."""
@@ -24,7 +25,7 @@ class Message:
 
 def _says(pattern: str, numbers: Mapping[str, str] | None = None, /, **facts: Value) -> Message:
     return Message(
-        re.compile(pattern, re.IGNORECASE), {name.replace("__", "."): value for name, value in facts.items()}, numbers
+        later(pattern, re.IGNORECASE), {name.replace("__", "."): value for name, value in facts.items()}, numbers
     )
 
 
@@ -66,8 +67,8 @@ _MESSAGES = (
         loader__few_workers_warned=True,
     ),
 )
-_OFFLOAD_BLOCK = re.compile(r"['\"]?\boffload_(?:optimizer|param)['\"]?\s?:")
-_OFFLOAD_DEVICE = re.compile(r"['\"]?device['\"]?\s?:\s?['\"]?(?P<device>cpu|nvme|none)\b")
+_OFFLOAD_BLOCK = later(r"['\"]?\boffload_(?:optimizer|param)['\"]?\s?:")
+_OFFLOAD_DEVICE = later(r"['\"]?device['\"]?\s?:\s?['\"]?(?P<device>cpu|nvme|none)\b")
 _BLOCK_LINES = 4
 _WORDS = (
     "gpu available",

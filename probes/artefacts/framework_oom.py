@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, rank_of
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods

@@ -7,11 +7,11 @@ is then the median, with the extremes beside it, so that an idle sample and a lo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import Entity, Value
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Missing, Reading
 
 TEXT_LIMIT = 200

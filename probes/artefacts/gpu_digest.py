@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.quantities import parse_duration, parse_number
 from gpuwhy.probes.artefacts.timeline_kernels import matrix_readings

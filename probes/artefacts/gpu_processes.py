@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import HOST, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.gauges import Gauges
 
 PROCESS_MEMORY = "process.gpu_memory_bytes"

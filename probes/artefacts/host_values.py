@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import HOST, Entity, Value
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Line, Reading
 from gpuwhy.probes.artefacts.quantities import parse_number
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from gpuwhy.kb.records import dataclass
 
 
 @dataclass(frozen=True)

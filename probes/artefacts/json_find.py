@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Text
 
 MAX_DOCUMENTS = 50

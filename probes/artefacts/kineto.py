@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuwhy.kb.facts import JOB, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Reading, Trouble
 from gpuwhy.probes.artefacts.kineto_stream import EventStream, open_bytes
 from gpuwhy.probes.artefacts.timeline import COPY, FILL, KERNEL, Timeline

@@ -16,8 +16,9 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from gpuwhy.kb.records import dataclass, field
 
 CHUNK = 1 << 20
 VALUE_LIMIT = 16 << 20

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Line
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, parse_size
 

@@ -6,11 +6,11 @@ The file is never held in memory, and never walked line by line: blocks are sear
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.cleaning import numbered
 from gpuwhy.probes.artefacts.contract import Line, Text
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import HOST, JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import without_prefix
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 _HINTS = (
     "dataloader",
@@ -34,11 +35,11 @@ class _Error:
 _ERRORS = (
     _Error(
         "bus-error",
-        re.compile(r"\b(?:Unexpected bus error encountered in worker|is killed by signal: Bus error)", re.IGNORECASE),
+        later(r"\b(?:Unexpected bus error encountered in worker|is killed by signal: Bus error)", re.IGNORECASE),
     ),
     _Error(
         "shared-memory",
-        re.compile(
+        later(
             r"\bunable to (?:allocate|mmap|write to|resize|open) (?:\d{1,15} bytes from )?(?:file|shared memory)"
             r"[^\n]{0,200}?(?:No space left on device|Cannot allocate memory)"
             r"|\b(?:creating shared memory segment|posix_fallocate failed)[^\n]{0,120}?No space left on device"
@@ -48,29 +49,27 @@ _ERRORS = (
     ),
     _Error(
         "too-many-files",
-        re.compile(r"\bToo many open files\b|\breceived 0 items of ancdata\b", re.IGNORECASE),
+        later(r"\bToo many open files\b|\breceived 0 items of ancdata\b", re.IGNORECASE),
     ),
-    _Error(
-        "worker-killed", re.compile(r"\bDataLoader worker \(pid[^\n]{0,80}?\) is killed by signal: \w", re.IGNORECASE)
-    ),
-    _Error("timeout", re.compile(r"\bDataLoader timed out after \d", re.IGNORECASE)),
-    _Error("worker-exited", re.compile(r"\bDataLoader worker \(pid[^\n]{0,80}?\) exited unexpectedly", re.IGNORECASE)),
+    _Error("worker-killed", later(r"\bDataLoader worker \(pid[^\n]{0,80}?\) is killed by signal: \w", re.IGNORECASE)),
+    _Error("timeout", later(r"\bDataLoader timed out after \d", re.IGNORECASE)),
+    _Error("worker-exited", later(r"\bDataLoader worker \(pid[^\n]{0,80}?\) exited unexpectedly", re.IGNORECASE)),
 )
 _PRECEDENCE = ("too-many-files", "bus-error", "shared-memory", "worker-killed", "timeout", "worker-exited")
-_WORKER = re.compile(r"\bDataLoader worker \(pid(?:\(s\))?:?\s{0,2}([0-9, ]{1,200})\)", re.IGNORECASE)
-_SIGNAL = re.compile(r"\bis killed by signal: ([A-Za-z ]{1,30})")
-_TIMEOUT = re.compile(r"\bDataLoader timed out after ([0-9.]{1,10}) sec", re.IGNORECASE)
-_WILL_CREATE = re.compile(r"\bThis DataLoader will create (\d{1,6}) worker processes", re.IGNORECASE)
-_SUGGESTED = re.compile(r"\bsuggested max number of worker in current system is (\d{1,6})", re.IGNORECASE)
-_IN_MAIN = re.compile(r"\bnum_workers\s{0,3}[=:]\s{0,3}0\b|\bsuggested max number of worker in current system is 0\b")
-_NUM_WORKERS = re.compile(r"\bnum[_-]workers[\"']?\s{0,3}[=:]\s{0,3}(\d{1,4})\b", re.IGNORECASE)
-_PIN = re.compile(r"\bpin_memory[\"']?\s{0,3}[=:]\s{0,3}(True|False)\b", re.IGNORECASE)
-_SHM_SIZE = re.compile(
+_WORKER = later(r"\bDataLoader worker \(pid(?:\(s\))?:?\s{0,2}([0-9, ]{1,200})\)", re.IGNORECASE)
+_SIGNAL = later(r"\bis killed by signal: ([A-Za-z ]{1,30})")
+_TIMEOUT = later(r"\bDataLoader timed out after ([0-9.]{1,10}) sec", re.IGNORECASE)
+_WILL_CREATE = later(r"\bThis DataLoader will create (\d{1,6}) worker processes", re.IGNORECASE)
+_SUGGESTED = later(r"\bsuggested max number of worker in current system is (\d{1,6})", re.IGNORECASE)
+_IN_MAIN = later(r"\bnum_workers\s{0,3}[=:]\s{0,3}0\b|\bsuggested max number of worker in current system is 0\b")
+_NUM_WORKERS = later(r"\bnum[_-]workers[\"']?\s{0,3}[=:]\s{0,3}(\d{1,4})\b", re.IGNORECASE)
+_PIN = later(r"\bpin_memory[\"']?\s{0,3}[=:]\s{0,3}(True|False)\b", re.IGNORECASE)
+_SHM_SIZE = later(
     r"--shm-size[= ](\d{1,9})\s?([kmg]?)b?\b|\bshm_size:\s{0,3}[\"']?(\d{1,9})\s?([kmg]?)b?\b", re.IGNORECASE
 )
-_DIGITS = re.compile(r"\d{1,20}")
+_DIGITS = later(r"\d{1,20}")
 _SCALE = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
-_SHM_WORDS = re.compile(r"\bshared memory\b|\bshm\b", re.IGNORECASE)
+_SHM_WORDS = later(r"\bshared memory\b|\bshm\b", re.IGNORECASE)
 
 
 def _scan(text: Text) -> Iterable[Extract]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_number, parse_size
 
 _HINTS = ("ram", "mem", "vram", "allocated", "reserved")
-_PAIR = re.compile(
+_PAIR = later(
     rf"\b([A-Za-z][A-Za-z0-9_/ ()]{{2,48}}?)\s{{0,3}}[=:]\s{{0,3}}({NUMBER})"
     r"\s{0,2}([kKMGT]i?B|[bB]ytes|G|M|B|%)?(?![A-Za-z0-9:])"
 )
@@ -23,7 +24,7 @@ _PEAKS = frozenset(("peak", "max"))  # only ever grow, so their growth says noth
 _FREE = frozenset(("free", "available", "left", "remaining"))
 _STATES = frozenset(("used", "current", *_PEAKS))
 _LONGEST_HEAD = 120
-_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?")
+_TIME = later(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?")
 _FEWEST = 3
 _MOST_SAMPLES = 200_000
 _LEAST_GROWTH_SHARE = 0.05  # own choice: growth below this is rounding or fragmentation, not a trend

@@ -9,10 +9,10 @@ Per device, from the segments:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Reading, Trouble
 from gpuwhy.probes.artefacts.snapshot_pickle import RefusedPickle, load_plain
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat, Trouble
 from gpuwhy.probes.artefacts.flow import without_prefix
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import parse_number, parse_size
 
-_TITLE = re.compile(r"PyTorch\s+(?:CUDA|HIP|XPU)?\s{0,3}memory summary(?:, device ID (\d{1,4}))?", re.IGNORECASE)
-_COUNTERS = re.compile(
-    r"\bOOMs:\s{0,20}(\d{1,12})\s{0,40}\|?\s{0,40}(?:cuda|hip)Malloc retries:\s{0,20}(\d{1,12})", re.I
-)
-_ROW = re.compile(
+_TITLE = later(r"PyTorch\s+(?:CUDA|HIP|XPU)?\s{0,3}memory summary(?:, device ID (\d{1,4}))?", re.IGNORECASE)
+_COUNTERS = later(r"\bOOMs:\s{0,20}(\d{1,12})\s{0,40}\|?\s{0,40}(?:cuda|hip)Malloc retries:\s{0,20}(\d{1,12})", re.I)
+_ROW = later(
     r"^\|?\s{0,20}([A-Za-z][A-Za-z \-]{2,40}?)\s{0,20}\|\s{0,20}(-?\d{1,18})\s{0,3}([A-Za-z]{0,3})\s{0,20}"
     r"\|\s{0,20}(-?\d{1,18})\s{0,3}([A-Za-z]{0,3})\s{0,20}(?:\|\s{0,20}(-?\d{1,18})\s{0,3}([A-Za-z]{0,3})\s{0,20})?"
     r"(?:\|\s{0,20}(-?\d{1,18})\s{0,3}([A-Za-z]{0,3})\s{0,20})?\|?\s{0,20}$"
 )
-_FRAME = re.compile(r"^\|?[\s|=\-]{10,200}\|?$|^\|?\s{0,10}Metric\s{1,20}\|\s{0,20}Cur Usage", re.IGNORECASE)
+_FRAME = later(r"^\|?[\s|=\-]{10,200}\|?$|^\|?\s{0,10}Metric\s{1,20}\|\s{0,20}Cur Usage", re.IGNORECASE)
 _COLUMNS = ("now", "peak", "total allocated", "total freed")
 _COUNT_SCALE = {"": 1, "K": 1000, "M": 1000_000, "B": 1000_000_000}
 
@@ -46,19 +45,19 @@ _STATS_FACTS = {
     "num_alloc_retries": "allocator.retry_count",
     "num_ooms": "allocator.oom_count",
 }
-_STAT = re.compile(
+_STAT = later(
     r"[\"']?\b((?:active|allocation|allocated|inactive_split|requested|reserved|segment|oversize_allocations"
     r"|oversize_segments)(?:_bytes)?(?:\.(?:all|small_pool|large_pool))?\.(?:current|peak|allocated|freed)"
     r"|num_(?:alloc_retries|ooms|sync_all_streams|device_alloc|device_free|oom_rejections)|max_split_size)[\"']?"
     r"\s{0,40}[:=,|]?\s{0,40}(-?\d{1,20})\b"
 )
-_LABELLED = re.compile(
+_LABELLED = later(
     r"\b((?:largest_)?(?:allocated|reserved|active|inactive|requested|cached|free|total|used|slack|split|peak|max)"
     r"(?:_(?:allocated|reserved|active|inactive|requested|cached|free|total|used|split|peak|max|memory|mem|block|size)){0,3})"
     r"_?\(?([KMG]i?B|bytes|B)\)?\s{0,3}[=:]\s{0,3}(\d{1,15}(?:\.\d{1,6})?)\b",
     re.IGNORECASE,
 )
-_SEGMENTS = re.compile(r"\bsegments\s{0,3}[=:]\s{0,3}(\d{1,9})\b", re.IGNORECASE)
+_SEGMENTS = later(r"\bsegments\s{0,3}[=:]\s{0,3}(\d{1,9})\b", re.IGNORECASE)
 _LABEL_FACTS = {
     "allocated": "allocator.allocated_bytes",
     "active": "allocator.active_bytes",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.quantities import parse_number
 

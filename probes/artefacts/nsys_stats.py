@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.kernels import is_device_copy_row
 from gpuwhy.probes.artefacts.profile_rows import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.kernels import CallKind, CopyKind, call_kind, copy_kind, is_collective, is_device_copy_row
 from gpuwhy.probes.artefacts.timeline_kernels import matrix_readings

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from gpuwhy.kb.facts import JOB
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 _PREFIX = r"^(?:\[?rank\s?\d{1,5}\]?:?\s?:?|\(\w{1,40} pid=\d{1,9}[^)]{0,60}\)\s?|> )?\s*"
-_START = re.compile(r"Traceback \(most recent call last\):")
-_FRAME = re.compile(_PREFIX + r'File "[^"\n]{1,400}", line [0-9]{1,7}(?:, in .{1,200})?$')
-_EXCEPTION = re.compile(
+_START = later(r"Traceback \(most recent call last\):")
+_FRAME = later(_PREFIX + r'File "[^"\n]{1,400}", line [0-9]{1,7}(?:, in .{1,200})?$')
+_EXCEPTION = later(
     _PREFIX + r"(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception|Interrupt|Exit|Warning|Timeout))"
     r"(?:: (?P<message>.{0,2000}))?$"
 )
-_CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
-_MARKS = re.compile(r"^[\s~^|]+$")
+_CHAINED = later(r"During handling of the above exception|The above exception was the direct cause")
+_MARKS = later(r"^[\s~^|]+$")
 LONGEST_CODE = 40
 """Lines after a frame that may still belong to the traceback before its exception must have come."""
 

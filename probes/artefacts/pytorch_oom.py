@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Missing, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, rank_of
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.pytorch_oom_fields import Figure, Message, holders, messages
 
 _HINTS = (
@@ -39,30 +40,28 @@ _FACTS = {
     "own": "oom.process_in_use_bytes",
     "other_allocations": "oom.other_allocations_bytes",
 }
-_DEVICE = re.compile(
-    r"\bGPU\s{1,3}(\d{1,4})(?:;|\s{1,3}has\s{1,3}a\s{1,3}total)|\bon\s{1,3}device\s{1,3}(\d{1,4})\b", re.I
-)
-_RAW_DEVICE = re.compile(r"\bGPU ([\x01-\x08\x0e-\x1f]?) ?has\s{1,3}a\s{1,3}total", re.I)
-_TIP = re.compile(r"\btry\s{1,3}setting\s{1,3}(?:PYTORCH_\w{1,30}=)?(max_split_size_mb|expandable_segments)", re.I)
-_TIP_END = re.compile(
+_DEVICE = later(r"\bGPU\s{1,3}(\d{1,4})(?:;|\s{1,3}has\s{1,3}a\s{1,3}total)|\bon\s{1,3}device\s{1,3}(\d{1,4})\b", re.I)
+_RAW_DEVICE = later(r"\bGPU ([\x01-\x08\x0e-\x1f]?) ?has\s{1,3}a\s{1,3}total", re.I)
+_TIP = later(r"\btry\s{1,3}setting\s{1,3}(?:PYTORCH_\w{1,30}=)?(max_split_size_mb|expandable_segments)", re.I)
+_TIP_END = later(
     r"[^\n]{0,400}(?:\n[^\n]{0,200}){0,3}?(?:PYTORCH_CUDA_ALLOC_CONF|environment-variables\)|alloc-conf\)|fragmentation\.)",
     re.I,
 )
-_BARE = re.compile(
+_BARE = later(
     r"(?:^|(?:OutOfMemoryError|RuntimeError|AcceleratorError)\s{0,3}:\s{0,3})"
     r"(?:(CUDA|HIP|XPU|MPS)(?:\s{1,3}backend)?\s{1,3}out\s{1,3}of\s{1,3}memory|Allocation\s{1,3}on\s{1,3}device)\b"
     r"|\btorch\.(?:cuda\.)?OutOfMemoryError\b",
     re.I,
 )
-_HEAD = re.compile(r"out\s{1,3}of\s{1,3}memory\b|DefaultCPUAllocator|\bon\s{1,3}device\b", re.I)
-_CPU = re.compile(
+_HEAD = later(r"out\s{1,3}of\s{1,3}memory\b|DefaultCPUAllocator|\bon\s{1,3}device\b", re.I)
+_CPU = later(
     r"DefaultCPUAllocator:\s{0,3}(?:can't|not enough|cannot)[^\n]{0,60}\btried\s{1,3}to\s{1,3}allocate\s{1,3}"
     r"\d{1,20}\s{1,3}bytes(?:\.\s{1,3}Error\s{1,3}code\s{1,3}(\d{1,4}))?"
     r"|DefaultCPUAllocator",
     re.I,
 )
-_REPORT_FAILED = re.compile(r"NVML_SUCCESS[^\n]{0,80}INTERNAL ASSERT FAILED[^\n]{0,300}", re.I)
-_ASSERTION_LINE = re.compile(r"CUDACachingAllocator\.cpp\"?:\s{0,2}(\d{1,6})")
+_REPORT_FAILED = later(r"NVML_SUCCESS[^\n]{0,80}INTERNAL ASSERT FAILED[^\n]{0,300}", re.I)
+_ASSERTION_LINE = later(r"CUDACachingAllocator\.cpp\"?:\s{0,2}(\d{1,6})")
 
 
 @dataclass

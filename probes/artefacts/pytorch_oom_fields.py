@@ -8,8 +8,8 @@ So each figure is found by its own words, and figures that stand close together 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.flow import Flow
 from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_size

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from gpuwhy.kb.facts import Absent, Fact
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts import registry
 from gpuwhy.probes.artefacts.attach import attach
 from gpuwhy.probes.artefacts.cleaning import clean, looks_utf16

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import FileFormat, TextFormat
 
 

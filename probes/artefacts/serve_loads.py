@@ -7,10 +7,10 @@ readings, and comparisons of the levels, at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gpuwhy.kb.facts import Entity, Value, load, model, sweep
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Line, Reading
 from gpuwhy.probes.artefacts.serve_settings import batching_of, instances_of
 

@@ -8,10 +8,10 @@ only differences say what happens now. Formulas: Triton's documentation of its m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gpuwhy.kb.facts import SERVER, Entity, load, model
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Missing, Reading
 
 Key = tuple[str, str]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import Entity, gpu
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts import smi_values as v
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat, Trouble
 from gpuwhy.probes.artefacts.gauges import Gauges, instant

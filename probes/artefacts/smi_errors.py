@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import Entity, gpu
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.quantities import join_lines
 from gpuwhy.probes.artefacts.smi_rows import bus_key, indices_by_bus

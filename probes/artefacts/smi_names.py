@@ -6,9 +6,9 @@ Names have changed from driver to driver; all known ones are here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts import smi_values as v
 
 Convert = Callable[[str], "Value | None"]

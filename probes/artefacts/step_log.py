@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.records import replace
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.step_log_lines import StepLine, is_device_memory_line, read_lines
 from gpuwhy.probes.artefacts.step_log_memory import Series, device_memory_zero, series_of, trend_readings
 from gpuwhy.probes.artefacts.step_log_phases import phase_readings
@@ -30,9 +30,9 @@ from gpuwhy.probes.artefacts.step_log_statistics import (
 MOST_READINGS = 60
 """Readings kept of single steps; statistics rest on all of them."""
 
-_WORKERS = re.compile(r"(?i)\bUsing ([0-9]{1,4}) data ?loader workers")
-_TABLE_HEAD = re.compile(r"(?i)^\s{0,12}epoch\s{1,12}(?:gpu_)?mem\s")
-_NO_LOG = re.compile(r"(?i)out of memory|tried to allocate|\bXid\b|nvidia-smi|total capacity")
+_WORKERS = later(r"(?i)\bUsing ([0-9]{1,4}) data ?loader workers")
+_TABLE_HEAD = later(r"(?i)^\s{0,12}epoch\s{1,12}(?:gpu_)?mem\s")
+_NO_LOG = later(r"(?i)out of memory|tried to allocate|\bXid\b|nvidia-smi|total capacity")
 
 
 def scan(text: Text) -> Iterator[Extract]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import lru_cache
 
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import parse_number
 
 
@@ -26,8 +26,8 @@ class Meaning(Enum):
     OTHER = "anything else"
 
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WORD = re.compile(r"[a-z]+")
+_CAMEL = later(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = later(r"[a-z]+")
 _DATA = {"data", "dataloader", "dataloading", "loader", "load", "loading", "loaded", "fetch", "fetching", "reader"}
 _DATA |= {"datatime", "dataload", "dataloadingtime", "input", "prefetch", "generator", "datawait", "wait", "waiting"}
 _WAITS = {"wait", "waiting"}

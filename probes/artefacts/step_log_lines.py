@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Line
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, parse_size
 from gpuwhy.probes.artefacts.step_log_keys import Meaning, is_part, meaning, says_time, to_number, words_of
 
@@ -22,7 +23,7 @@ LONGEST_LINE = 2_500
 _VALUE = rf"(?:0,[0-9]{{1,9}}|[0-9]{{1,6}},[0-9]{{1,2}})(?![0-9,])|{NUMBER}"
 _TIME_UNIT = r"ms|msecs?|us|usecs?|µs|ns|s|secs?|seconds?|min"
 _UNIT = rf"(?:{_TIME_UNIT}|[KMGT]i?B?|B|bytes|%)(?![A-Za-z])"
-_PAIR = re.compile(
+_PAIR = later(
     r"(?<![A-Za-z0-9_./])"
     r"(?P<key>[A-Za-z][A-Za-z0-9_@/%-]{0,48}(?:\.[A-Za-z][A-Za-z0-9_]{0,32}){0,2}(?: [A-Za-z][A-Za-z_/]{0,24}){0,4}?)"
     rf"['\"]?\s{{0,12}}(?:[(\[](?P<key_unit>{_TIME_UNIT}|[KMG]i?B)[)\]])?\s{{0,12}}[:=]?\s{{0,8}}['\"]?"
@@ -30,45 +31,45 @@ _PAIR = re.compile(
     rf"(?:,\s{{1,4}}(?P<per_second>{NUMBER})/s)?"
     rf"(?:\s{{0,4}}\(\s{{0,6}}(?P<average>{_VALUE})(?:\s?(?:{_TIME_UNIT}))?\s{{0,4}}[,)])?"
 )
-_BRACKET = re.compile(
+_BRACKET = later(
     r"(?<![\w./:])[\[(]?\s{0,6}([0-9]{1,9})\s{0,4}/\s{0,6}([0-9]{1,9})(?![0-9./]|\s?[A-Za-z]{1,2}\b|\s[0-9]{1,2}:[0-9])"
 )
-_COUNTER = re.compile(
+_COUNTER = later(
     r"(?i)(?<![A-Za-z])(?:global[_ ]?step|micro_step|iter(?:ation)?s?|steps?|batch|it|num_updates|update)\b"
     r"['\"]?\s{0,4}[:=#\[]?\s{0,12}([0-9]{1,9})(?![0-9]|[.,][0-9]|\s{0,2}(?:ms|s|sec|it|%)\b|:[0-9])(?:\s{0,4}/\s{0,8}([0-9]{1,9}))?"
 )
-_EPOCH = re.compile(r"(?i)\bepoch\b\D{0,12}?([0-9]{1,6})(?![0-9]|\.[0-9]{2})")
-_BAR = re.compile(
+_EPOCH = later(r"(?i)\bepoch\b\D{0,12}?([0-9]{1,6})(?![0-9]|\.[0-9]{2})")
+_BAR = later(
     r"(?P<step>[0-9]{1,9}(?:\.[0-9]{1,2}[kM])?)(?:/(?P<total>[0-9]{1,9}(?:\.[0-9]{1,2}[kM])?|\?))?(?P<unit>it|step|batch)?\s{0,4}"
     r"\[(?P<elapsed>[0-9:]{4,11})(?:<(?P<left>[^,\]\[\n]{1,24}))?,\s{0,4}"
     r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?|\?)\s{0,3}(?P<rate_unit>s/[A-Za-z]{1,12}|[A-Za-z]{1,12}/s)"
 )
-_NOT_STEPS = re.compile(
+_NOT_STEPS = later(
     r"(?i)load|download|\bmap\b|map:|tokeniz|filter|fetch|captur|shard|generat|sanity|cach|scann|profil|convert|quantiz"
     r"|extract|compil|sav|upload|copy|warm|read|decod|encod|index|grouping|writing|preparing|prompt|request|epochs?:?\s{0,4}[0-9]{1,3}%"
 )
-_EVALUATION = re.compile(
+_EVALUATION = later(
     r"(?i)(?<![A-Za-z])(?:val|valid|validat\w{1,6}|eval\w{0,8}|test(?:ing)?|infer\w{0,8}|predict\w{0,5})(?![a-z])"
 )
-_SECONDS_PER_STEP = re.compile(
+_SECONDS_PER_STEP = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?P<unit>{_TIME_UNIT})\s?/\s?(?P<count>[0-9]{{1,6}} )?(?:[0-9]{{1,6}}-)?"
     r"(?:it|iters?|iterations?|steps?|batch(?:es)?)\b"
 )
-_KEY_BEFORE = re.compile(r"(?P<key>[A-Za-z][A-Za-z_ -]{0,40}?)\s{0,4}[:=]?\s{0,4}$")
-_STEPS_PER_SECOND = re.compile(
+_KEY_BEFORE = later(r"(?P<key>[A-Za-z][A-Za-z_ -]{0,40}?)\s{0,4}[:=]?\s{0,4}$")
+_STEPS_PER_SECOND = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?:it|iters?|iterations?|steps?|batch(?:es)?)\s?/\s?s(?:ec(?:ond)?)?\b"
 )
-_SAMPLES_PER_SECOND = re.compile(
+_SAMPLES_PER_SECOND = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?:samples?|examples?|ex|images?|imgs?|sequences|seqs?|sentences|records|frames|fps)"
     r"\s?(?:/|per)\s?s(?:ec(?:ond)?)?\b"
 )
-_BARE_TIME = re.compile(rf"[|,]\s{{1,8}}(?P<value>{NUMBER})\s?(?P<unit>ms|s|sec|secs|seconds)\s{{0,8}}(?:[|,]|$)")
-_TABLE_MEMORY = re.compile(r"^\s{0,12}[0-9]{1,6}/[0-9]{1,6}\s{1,12}([0-9]{1,4}(?:\.[0-9]{1,4})?)([GM])(?:i?B)?\s")
-_CLOCK = re.compile(r"(?<![0-9:])([0-2]?[0-9]):([0-5][0-9]):([0-5][0-9])(?:[.,]([0-9]{1,9}))?(?![0-9:])")
-_NOT_A_TIMESTAMP = re.compile(r"(?i)(?:eta|time|elapsed|total|wall|took|in)[\s:=]{0,4}$")
-_EPOCH_BEFORE = re.compile(r"(?i)epochs?\s{0,2}[:=]?\s{0,3}\[?$")
-_DEVICE_MEMORY = re.compile(r"(?i)gpu|cuda|vram|device")
-_LEVEL = re.compile(r"^(?:DEBUG|INFO|WARNING|WARN|ERROR|TRACE) ")
+_BARE_TIME = later(rf"[|,]\s{{1,8}}(?P<value>{NUMBER})\s?(?P<unit>ms|s|sec|secs|seconds)\s{{0,8}}(?:[|,]|$)")
+_TABLE_MEMORY = later(r"^\s{0,12}[0-9]{1,6}/[0-9]{1,6}\s{1,12}([0-9]{1,4}(?:\.[0-9]{1,4})?)([GM])(?:i?B)?\s")
+_CLOCK = later(r"(?<![0-9:])([0-2]?[0-9]):([0-5][0-9]):([0-5][0-9])(?:[.,]([0-9]{1,9}))?(?![0-9:])")
+_NOT_A_TIMESTAMP = later(r"(?i)(?:eta|time|elapsed|total|wall|took|in)[\s:=]{0,4}$")
+_EPOCH_BEFORE = later(r"(?i)epochs?\s{0,2}[:=]?\s{0,3}\[?$")
+_DEVICE_MEMORY = later(r"(?i)gpu|cuda|vram|device")
+_LEVEL = later(r"^(?:DEBUG|INFO|WARNING|WARN|ERROR|TRACE) ")
 _MEMORY_MEANINGS = (Meaning.USED_MEMORY, Meaning.PEAK_MEMORY, Meaning.FREE_MEMORY)
 
 

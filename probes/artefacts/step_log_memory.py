@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from gpuwhy.kb.facts import JOB
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.step_log_keys import Meaning
 from gpuwhy.probes.artefacts.step_log_lines import StepLine

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Line, Reading
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number
 from gpuwhy.probes.artefacts.step_log_keys import Meaning, meaning, says_time, words_of
 
@@ -36,7 +36,7 @@ class Phase(Enum):
 
 
 _TIME_UNIT = r"ms|msecs?|us|µs|s|secs?|seconds?"
-_PAIR = re.compile(
+_PAIR = later(
     r"(?<![A-Za-z0-9_.])(?P<key>[A-Za-z][A-Za-z_]{0,40}(?: [A-Za-z_]{1,16}){0,2}?)"
     rf"\s{{0,4}}(?:\((?P<key_unit>{_TIME_UNIT})\))?\s{{0,2}}[:=]\s{{0,4}}(?P<value>{NUMBER})(?![0-9:])"
     rf"\s?(?P<unit>{_TIME_UNIT})?(?![A-Za-z/])"

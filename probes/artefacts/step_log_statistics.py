@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpuwhy.kb.averages import mean, median
+from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.probes.artefacts.step_log_lines import StepLine
 
 WAITS_BARELY = 0.1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from gpuwhy.kb.records import dataclass, field
 
 Scalar = bool | int | float | str
 MAX_DEPTH = 40

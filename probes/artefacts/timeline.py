@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.intervals import Spans
 from gpuwhy.probes.artefacts.kernels import CallKind, call_kind
 

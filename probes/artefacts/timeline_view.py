@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.intervals import Spans
 from gpuwhy.probes.artefacts.kernels import CallKind, CopyKind, copy_kind

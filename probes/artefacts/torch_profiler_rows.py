@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.quantities import parse_duration, parse_number, parse_size
 
 _DEVICE = r"(?:CUDA|XPU|HPU|MTIA|MPS|NPU|PrivateUse[a-z0-9]{0,12})"

@@ -6,9 +6,9 @@ What a whole configuration leaves out has its documented default; of a part noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import SERVER, Entity, Value, model
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Reading
 
 Fields = Mapping[str, list[object]]

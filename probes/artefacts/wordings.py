@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_number, parse_size
 
