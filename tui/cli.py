@@ -6,19 +6,21 @@ import gc
 import os
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpuwhy import __version__
-from gpuwhy.tui import cli_collect, cli_live
+from gpuwhy.tui.durations import duration
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import Fact, FactBase
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.artefacts.large_scan import Ahead
     from gpuwhy.tui.report import Report
 
 
@@ -29,8 +31,25 @@ YOUNG_OBJECTS = 200_000
 """How many new objects call for a look for garbage: rules and facts stay, so that looking early only costs time."""
 
 
+COMMANDS = {
+    "collect": "cli_collect",
+    "probe": "cli_live",
+}
+"""Commands with a module of their own, which is imported when the command is used: the others start without it."""
+
+
 class _Commands(click.Group):
     """The commands; a defect or an interrupt never ends with the exit status of a diagnosis."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *COMMANDS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        found = getattr(import_module(f"gpuwhy.tui.{COMMANDS[cmd_name]}"), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -67,9 +86,7 @@ def main() -> None:
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @rules_option
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
-@click.option(
-    "--live", metavar="TIME", callback=cli_live.duration, help="Watch this machine too, GPUs and host: 20s, 2m."
-)
+@click.option("--live", metavar="TIME", callback=duration, help="Watch this machine too, GPUs and host: 20s, 2m.")
 @click.pass_context
 def diagnose(
     context: click.Context,
@@ -89,11 +106,14 @@ def diagnose(
     sent anywhere. With --live, what the GPUs and the host show now is part of it, and PATHS are taken to be of this
     machine: give no files of another one.
     """
-    kb = knowledge(rules)
-    for name in (why, why_not):
-        if name is not None and name not in kb.conclusions:
-            fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
-    report = _report(kb, paths, answers, assumed, engine, live)
+    from gpuwhy.probes.artefacts.large_scan import Ahead
+
+    with Ahead(paths) as ahead:
+        kb = knowledge(rules)
+        for name in (why, why_not):
+            if name is not None and name not in kb.conclusions:
+                fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
+        report = _report(kb, paths, ahead, answers, assumed, engine, live)
     if why is not None or why_not is not None:
         _show_proof(report, why, why_not, form)
     else:
@@ -134,13 +154,10 @@ def schema(document: str) -> None:
     click.echo((Path(__file__).resolve().parent / "schema" / f"{document}-1.schema.json").read_text("utf-8"), nl=False)
 
 
-main.add_command(cli_live.probe)
-main.add_command(cli_collect.collect)
-
-
 def _report(
     kb: KnowledgeBase,
     paths: tuple[str, ...],
+    ahead: Ahead,
     answers: tuple[str, ...],
     assumed: tuple[str, ...],
     engine: str,
@@ -154,11 +171,13 @@ def _report(
 
     told = bool(_said(kb, answers, assumed, FactBase()))  # before anything is read: a wrong answer is told at once
     try:
-        gathered = gather(named(_sources(paths, told) if live is None else paths), kb.facts)
+        gathered = gather(named(_sources(paths, told) if live is None else paths), kb.facts, ahead)
     except UnusableInput as error:
         fail(str(error))
     if live is not None:
-        gathered = cli_live.with_live(gathered, live, kb.facts)
+        from gpuwhy.tui.cli_live import with_live
+
+        gathered = with_live(gathered, live, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)
     return Report(kb, gathered, diagnose_with(kb, base.with_facts(_said(kb, answers, assumed, base)), engine))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.cli_live import duration
+from gpuwhy.tui.durations import duration
 from gpuwhy.tui.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from gpuwhy.probes.artefacts.read import LARGE_BYTES, find_inputs
+from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES
+from gpuwhy.probes.artefacts.read import find_inputs
 
 CHUNK_BYTES = 1 << 20
 STANDARD_INPUT = "standard input"

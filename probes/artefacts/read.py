@@ -19,8 +19,8 @@ from gpuwhy.probes.artefacts.attach import attach
 from gpuwhy.probes.artefacts.cleaning import clean, looks_utf16
 from gpuwhy.probes.artefacts.context import is_context
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Text, TextFormat, Trouble
+from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES, Ahead
 
-LARGE_BYTES = 4 << 20
 HEAD_BYTES = 64 << 10
 DEFECT = "a defect of gpuwhy"
 MAX_FILES = 2000
@@ -56,8 +56,10 @@ class Gathered:
     not_understood: tuple[NotUnderstood, ...] = ()
 
 
-def gather(inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec]) -> Gathered:
-    """Facts from artefacts, given as (display name, path or content).
+def gather(
+    inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec], ahead: Ahead | None = None
+) -> Gathered:
+    """Facts from artefacts, given as (display name, path or content). `ahead` may have searched some of them already.
 
     Raises `UnusableInput` if nothing can be opened; of several artefacts those that can are read, the others are named.
     """
@@ -66,7 +68,7 @@ def gather(inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactS
     opened, failures = 0, []
     for name, source in inputs:
         try:
-            found, missed = _read_one(name, source)
+            found, missed = _read_one(name, source, ahead)
         except UnusableInput as error:
             failures.append(error)
             unread.append(NotUnderstood(name, None, None, error.message))
@@ -110,14 +112,14 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
             yield str(path.relative_to(folder)), path
 
 
-def _read_one(name: str, source: Path | bytes) -> tuple[list[Extract], list[NotUnderstood]]:
+def _read_one(name: str, source: Path | bytes, ahead: Ahead | None) -> tuple[list[Extract], list[NotUnderstood]]:
     head, packed = _head(name, source)
     known = registry.file_format(head, name)
     if known is not None:
         return [_whole(known, source, name)], []
     if _binary(head):
         return [], [NotUnderstood(name, None, None, "binary file of no known format")]
-    text, skipped = _text(name, source, packed)
+    text, skipped = _text(name, source, packed, ahead)
     extracts = _scan(text)
     return extracts, [*_unclaimed(text, extracts), *skipped]
 
@@ -146,26 +148,26 @@ def _binary(head: bytes) -> bool:
     return head.count(0) > len(head) // 50
 
 
-def _text(name: str, source: Path | bytes, packed: bool) -> tuple[Text, list[NotUnderstood]]:
+def _text(name: str, source: Path | bytes, packed: bool, ahead: Ahead | None) -> tuple[Text, list[NotUnderstood]]:
     if not packed:
-        return _plain_text(name, source)
+        return _plain_text(name, source, ahead)
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="gpuwhy-") as file:
         complete = _unpack(source, file)
         file.flush()
-        text, skipped = _plain_text(name, Path(file.name))
+        text, skipped = _plain_text(name, Path(file.name), None)
     if not complete:
         reason = "gzip file damaged, cut short or larger than is read; its start was read"
         skipped.append(NotUnderstood(name, None, None, reason))
     return text, skipped
 
 
-def _plain_text(name: str, source: Path | bytes) -> tuple[Text, list[NotUnderstood]]:
+def _plain_text(name: str, source: Path | bytes, ahead: Ahead | None) -> tuple[Text, list[NotUnderstood]]:
     if isinstance(source, Path) and source.stat().st_size > LARGE_BYTES:
         from gpuwhy.probes.artefacts.large_text import select
 
-        large = select(source, name)
+        large = select(source, name, ahead)
         note = "only searched for failures and sampled: the file is large"
         return large.text, [NotUnderstood(name, first, last, note) for first, last in large.skipped]
     raw = source if isinstance(source, bytes) else source.read_bytes()

@@ -10,10 +10,11 @@ import sys
 import unicodedata
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from gpuwhy.probes.artefacts.read import LARGE_BYTES
+from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES
 from gpuwhy.tui import cli
 from gpuwhy.tui.wording import columns
 from tests.tui.pack import OOM, too_wide
@@ -301,7 +302,7 @@ def test_the_shipped_rules_fit_the_terminal(tmp_path: Path, content: str) -> Non
 
 
 def every_help_text() -> list[list[str]]:
-    return [["--help"], *([name, "--help"] for name in cli.main.commands)]
+    return [["--help"], *([name, "--help"] for name in cli.main.list_commands(click.Context(cli.main)))]
 
 
 @pytest.mark.parametrize("arguments", every_help_text(), ids=" ".join)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from gpuwhy.kb.fact_file import load
 from gpuwhy.tui import cli
-from gpuwhy.tui.cli_live import duration
+from gpuwhy.tui.durations import duration
 from gpuwhy.tui.wording import columns
 from tests.conftest import ROOT
 from tests.probes.nvml.conftest import compiled

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
+from gpuwhy.probes.artefacts import large_scan
+from gpuwhy.probes.artefacts.large_scan import Ahead, Scan, scan
 from gpuwhy.probes.artefacts.large_text import select
 
 
@@ -86,3 +91,47 @@ def test_memory_stays_far_below_the_size_of_the_file(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 2**20 < (tmp_path / "log").stat().st_size
+
+
+def test_a_pass_begun_ahead_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    path = tmp_path / "log"
+    write(path, 200_000, {120_001: "torch.OutOfMemoryError: CUDA out of memory."})
+    with Ahead([str(path), str(tmp_path / "none"), str(tmp_path)]) as ahead:
+        assert select(path, "log", ahead) == select(path, "log")
+        assert ahead.take(path) == scan(path)  # there was one; the next is made on demand
+
+
+def test_a_pass_that_nobody_asks_for_ends_with_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    path = tmp_path / "log"
+    write(path, 200_000, {})
+    with Ahead([str(path)]):
+        pass
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_pass_that_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(large_scan, "_report", lambda *_: os._exit(1))
+    path = tmp_path / "log"
+    write(path, 200_000, {})
+    with Ahead([str(path)]) as ahead:
+        assert ahead.take(path) == scan(path)
+
+
+def test_a_file_that_grows_while_it_is_read_ends_where_the_pass_ended(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path, 200_000, {})
+
+    class Grown(Ahead):
+        def take(self, path: str | Path) -> Scan:
+            found = super().take(path)
+            with open(path, "a") as file:
+                file.write("later\n" * 300_000)
+            return found
+
+    large = select(path, "log", Grown([]))
+    assert large.total_lines == 200_000
+    assert large.text.lines[-1].number == 200_000

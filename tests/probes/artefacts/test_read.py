@@ -14,7 +14,8 @@ from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts import pytorch_oom, registry
 from gpuwhy.probes.artefacts.contract import Extract, Text, TextFormat
-from gpuwhy.probes.artefacts.read import LARGE_BYTES, Gathered, NotUnderstood, UnusableInput, find_inputs, gather
+from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES
+from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood, UnusableInput, find_inputs, gather
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU {device} has a total capacity of "
