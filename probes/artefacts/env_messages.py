@@ -36,7 +36,7 @@ _WORDINGS: tuple[EnvWording, ...] = (
     *cuda_wordings(), *BUILD, *UNAVAILABLE, *UNSUPPORTED_TYPES, *DEBUGGING, *DRIVER, *DEVICE, *FABRIC, *CONTAINERS,
     *SHARING,
 )  # fmt: skip
-_CODES = tuple(LazyPattern(spaced(one)) for one in CODES)
+_CODES = tuple(LazyPattern(spaced(one), one) for one in CODES)
 _SOURCE_LINE = re.compile(r"\bCUDA error at [^\s:]{1,200}:(?P<line>[0-9]{1,6})\b")
 
 

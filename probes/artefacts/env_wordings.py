@@ -27,7 +27,7 @@ class EnvWording:
 
 def said(fact: str, *patterns: str, groups: Mapping[str, str] | None = None) -> list[EnvWording]:
     """Wordings of one statement; in a pattern a space stands for white space of any kind, line breaks too."""
-    return [EnvWording(fact, LazyPattern(spaced(one)), groups or {}) for one in patterns]
+    return [EnvWording(fact, LazyPattern(spaced(one), one), groups or {}) for one in patterns]
 
 
 def spaced(pattern: str) -> str:

@@ -11,9 +11,11 @@ from functools import cache
 from typing import Any, cast
 
 _TOKEN = re.compile(
-    r"[A-Za-z_]+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|\(\?P<\w+>|\(\?[a-z]*:|\(\?<?[=!]|\(\?[a-z]+\)|.", re.DOTALL
+    r"[A-Za-z_]{2,}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[?*|{]|\(\?P<\w+>|\(\?[a-z]*:|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
+    re.DOTALL,
 )
-_LETTERS = re.compile(r"[A-Za-z_]")
+"""What matters of a pattern: letters, escapes and sets (passed over), what makes optional, groups, alternatives."""
+
 _OPTIONAL = ("?", "*", "{")
 _LOOKING = ("(?=", "(?!", "(?<=", "(?<!")
 _SHORTEST = 2
@@ -25,11 +27,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class LazyPattern:
-    """A pattern, whatever the case of letters. `words` are in lower case, and in every text that it matches."""
+    """A pattern, whatever the case of letters. `words` are in lower case, and in every text that it matches.
 
-    def __init__(self, pattern: str) -> None:
+    `outline` is the pattern without parts that hold no certain words: looking for those in a long pattern takes time.
+    """
+
+    def __init__(self, pattern: str, outline: str = "") -> None:
         self.pattern = pattern
-        self.words = certain_words(pattern)
+        self.words = certain_words(outline or pattern)
 
     def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
         """All matches in a text, which is also given in lower case."""
@@ -56,36 +61,27 @@ def later(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Later(pattern, flags))
 
 
-class _Group:
-    """One pair of parentheses: the runs of letters in it, and whether it has alternatives."""
-
-    def __init__(self, opening: str = "(") -> None:
-        self.looks = opening in _LOOKING
-        self.runs = [""]
-        self.alternatives = False
-
-    def add(self, token: str) -> None:
-        if token in _OPTIONAL or token[0] == "{":
-            self.runs[-1] = self.runs[-1][:-1]  # the letter before may be missing
-        self.runs.append(token if _LETTERS.match(token) else "")
-
-
 def certain_words(pattern: str) -> tuple[str, ...]:
     """Runs of letters that every match holds, in lower case, the longest first; none where alternatives leave none."""
-    groups = [_Group()]
     tokens = _TOKEN.findall(pattern)
-    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
-        if token == ")" and len(groups) > 1:
-            inner = groups.pop()
-            if not (inner.alternatives or inner.looks or following.startswith(_OPTIONAL)):
-                groups[-1].runs.extend(["", *inner.runs])
-            groups[-1].runs.append("")
-        elif token[0] == "(" and not token.endswith(")"):
-            groups.append(_Group(token))
-        elif token == "|":
-            groups[-1].alternatives = True
+    groups: list[tuple[bool, list[str]]] = []  # around the current one: whether it only looks, and its runs
+    runs, looks, alternatives = [""], False, [False]
+    for index, token in enumerate(tokens):
+        first = token[0]
+        if first in _OPTIONAL:
+            runs[-1] = runs[-1][:-1]  # the letter before may be missing
+        elif first == "|":
+            alternatives[-1] = True
+        elif first == "(" and token[-1] != ")":
+            groups.append((looks, runs))
+            runs, looks = [""], token in _LOOKING
+            alternatives.append(False)
+        elif first == ")" and groups:
+            following = tokens[index + 1] if index + 1 < len(tokens) else ""
+            certain = not (alternatives.pop() or looks or following in _OPTIONAL)
+            inner, (looks, runs) = runs, groups.pop()
+            runs.extend(["", *inner, ""] if certain else [""])
         else:
-            groups[-1].add(token)
-    outer = groups[0]
-    found = set() if outer.alternatives else {run.lower() for run in outer.runs if len(run) >= _SHORTEST}
+            runs.append(token if first.isalpha() or first == "_" else "")
+    found = set() if alternatives[0] else {run.lower() for run in runs if len(run) >= _SHORTEST}
     return tuple(sorted(found, key=lambda run: (-len(run), run)))

@@ -28,7 +28,9 @@ class _Wording:
 
 
 def _wording(name: str, pattern: str, *, certain: bool = True) -> _Wording:
-    return _Wording(name, LazyPattern(pattern.replace(" ", _W).replace("SIZE", _FIGURE)), certain)
+    return _Wording(
+        name, LazyPattern(pattern.replace(" ", _W).replace("SIZE", _FIGURE), pattern.replace("SIZE", ".")), certain
+    )
 
 
 _WORDINGS = (

@@ -63,6 +63,10 @@ def _group(place: re.Match[str]) -> str:
     return rf"(?P<{name}>{inner})" if name in GROUPS else place.group(0)
 
 
+def _name_only(place: re.Match[str]) -> str:
+    return "." if place.group(1) in GROUPS else place.group(0)
+
+
 def wording(allocator: str, pattern: str, /, *, detail: bool = False, **facts: Value) -> Wording:
     """A wording from a readable pattern: a space stands for any white space, `<request>` for a group of `GROUPS`.
 
@@ -71,7 +75,7 @@ def wording(allocator: str, pattern: str, /, *, detail: bool = False, **facts: V
     text = _PLACE.sub(_group, pattern.replace(" ", _W))
     return Wording(
         allocator,
-        LazyPattern(text),
+        LazyPattern(text, _PLACE.sub(_name_only, pattern)),
         {f"oom.{name}": value for name, value in facts.items()},
         detail,
     )
