@@ -31,7 +31,20 @@ SAMPLES = {
         "OOM when allocating tensor with shape[64,512,1024] and type float on /job:localhost/device:GPU:0\n"
         "CUDA error: out of memory\nRuntimeError: CUDNN_STATUS_ALLOC_FAILED\n"
     ),
+    "gpu-comparisons": (
+        "instance        GPU     pp512    tg128\n"
+        "aws g6e.xlarge  L40S    9600.0   130.0\ngcp a2          A100    4800.0   150.0\n"
+        "V100 box\ntorch==1.12.1+cu102, batch 32\n  epoch time: 212 s\n---\n"
+        "A100 box\ntorch==2.1.0+cu121, batch 64\n  epoch time: 240 s\n"
+    ),
     "gpu-digest": "run a  kernels 50 busy 2.00 ms span 8.00 ms mean kernel 40 us\n",
+    "job-efficiency": (
+        "  GPU utilization  [||||||||||||||||     68%]\n      node-a (GPU 0): 65.7%\n"
+        "      node-a (GPU 0): 26.5GB/40.0GB (66.2%)\n"
+        "     JobID   Cores  GPUs GPU-Util GPU-Mem-Used-Max  Hours\n"
+        "    65698718   4     1      8%          4 GB    120\n"
+    ),
+    "stated-memory": "The data sheet of the A10 says 24 GB but nvidia-smi shows 22.5 GiB of memory\n",
     "gpustat": (
         "node7                Mon Nov 30 02:15:06 2026  550.90.12\n"
         "[0] NVIDIA A10       | 41°C,  97 % | 20111 / 23028 MB | ana(20100M) root(11M)\n"
