@@ -32,6 +32,7 @@ YOUNG_OBJECTS = 200_000
 
 
 COMMANDS = {
+    "check": "cli_check",
     "collect": "cli_collect",
     "probe": "cli_live",
 }
