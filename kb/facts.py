@@ -32,6 +32,18 @@ class Entity:
     name: str
     parent: Entity | None = None
 
+    def __hash__(self) -> int:
+        """Remembered: facts are looked up by entity many times, and an entity hashes all that it belongs to."""
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = hash((self.kind, self.name, self.parent))
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __reduce__(self) -> tuple[type[Entity], tuple[str, str, Entity | None]]:
+        """Without the hash, which is another one in another process."""
+        return Entity, (self.kind, self.name, self.parent)
+
     @property
     def path(self) -> str:
         """Stable text form, for example `gpu:0`, unique within one diagnosis."""

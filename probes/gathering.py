@@ -44,6 +44,7 @@ class Readings:
         self._source = source
         self._taken: dict[tuple[str, Entity], _Taken] = {}
         self._lacking: dict[tuple[str, Entity], str] = {}
+        self._last: tuple[float, str] | None = None
 
     def put(
         self,
@@ -59,9 +60,16 @@ class Readings:
         """Notes a value, taken `at` (seconds since the epoch, by default now) or over the window that ended then."""
         if isinstance(value, str):
             value = plain(value)
+        self._taken[fact, entity] = _Taken(value, text, self._shown(at), window_seconds, source or self._source)
+
+    def _shown(self, at: float | None) -> str:
+        """A moment as text. Most readings of a window are of the same one."""
+        if at is not None and self._last is not None and self._last[0] == at:
+            return self._last[1]
         moment = datetime.now(timezone.utc) if at is None else datetime.fromtimestamp(at, timezone.utc)
         shown = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._taken[fact, entity] = _Taken(value, text, shown, window_seconds, source or self._source)
+        self._last = None if at is None else (at, shown)
+        return shown
 
     def lack(self, fact: str, entity: Entity, reason: str) -> None:
         """Notes why a fact cannot be had; the first reason stays."""
@@ -72,8 +80,10 @@ class Readings:
         taken = self._taken.get((fact, entity))
         return None if taken is None else taken.value
 
-    def gathering(self, specs: Mapping[str, FactSpec], seconds: float, interrupted: bool) -> Gathering:
-        """All of it as facts of this vocabulary."""
+    def gathering(
+        self, specs: Mapping[str, FactSpec], seconds: float, interrupted: bool, reasons: bool = True
+    ) -> Gathering:
+        """All of it as facts of this vocabulary; without `reasons` what could not be taken is not told."""
         facts: list[Fact] = []
         unfit: list[str] = []
         for (fact, entity), one in list(self._taken.items()):
@@ -86,7 +96,7 @@ class Readings:
             facts.append(Fact(fact, value, spec.unit, entity, origin, one.observed_at, one.window_seconds))
         absent = [
             Absent(fact, entity, reason, Origin(OriginKind.MEASURED, self._source))
-            for (fact, entity), reason in list(self._lacking.items())
+            for (fact, entity), reason in (list(self._lacking.items()) if reasons else ())
             if (fact, entity) not in self._taken and fact in specs
         ]
         return Gathering(tuple(facts), tuple(absent), seconds, interrupted, tuple(unfit))
@@ -94,4 +104,5 @@ class Readings:
 
 def plain(text: str) -> str:
     """A text of a driver on one line, without control characters, of at most `TEXT_LIMIT` characters."""
-    return "".join(sign if sign.isprintable() else " " for sign in text).strip()[:TEXT_LIMIT]
+    clean = text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+    return clean.strip()[:TEXT_LIMIT]

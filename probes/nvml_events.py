@@ -59,6 +59,11 @@ class XidEvents:
             if found.ok and device.entity.name == str(found.value) and index in self._codes:
                 self._codes[index].append(xid)
 
+    def clear(self) -> None:
+        """Forgets the events so far."""
+        for codes in self._codes.values():
+            codes.clear()
+
     def close(self) -> None:
         """Takes the last events and frees the queue."""
         self.read()

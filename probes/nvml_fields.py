@@ -154,6 +154,10 @@ class Counter:
         self.rise = self.seconds = 0.0
         self._before = None
 
+    def roll(self) -> None:
+        """The next window opens: it begins with the last reading."""
+        self.rise = self.seconds = 0.0
+
     @property
     def rate(self) -> float | None:
         """Rise per second; None without two readings far enough apart."""
@@ -204,6 +208,11 @@ class Fields(Signal):
     def clear(self) -> None:
         for counter in self._counters.values():
             counter.restart()
+        self._memory.clear()
+
+    def roll(self) -> None:
+        for counter in self._counters.values():
+            counter.roll()
         self._memory.clear()
 
     def close(self) -> None:

@@ -42,6 +42,7 @@ class Gpm(Signal):
         self._values: dict[int, float] = {}
         self._why = NOTHING_READ
         self._usable = self._prepare()
+        self._again = False
 
     def _prepare(self) -> bool:
         support = self.nvml.of(self.device, ("nvmlGpmQueryDeviceSupport",))
@@ -67,6 +68,8 @@ class Gpm(Signal):
         self._values.clear()
 
     def open(self) -> None:
+        if self._again:  # a second window: the samples of the first are freed
+            self._usable, self._again = self._prepare(), False
         if self._usable:
             self._usable = self._sample(0)
             self._opened_at = time.monotonic()
@@ -87,6 +90,7 @@ class Gpm(Signal):
         for sample in self._samples:
             self.nvml.ask(("nvmlGpmSampleFree",), sample)
         self._samples.clear()
+        self._again = self._usable
         self._usable = False
 
     def _measure(self) -> None:

@@ -53,6 +53,10 @@ class NvLinks(Signal):
         for counter in (*self._traffic.values(), *self._errors.values()):
             counter.restart()
 
+    def roll(self) -> None:
+        for counter in (*self._traffic.values(), *self._errors.values()):
+            counter.roll()
+
     def close(self) -> None:
         self.read()
 

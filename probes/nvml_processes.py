@@ -99,9 +99,13 @@ class Processes(Signal):
         return list(rows.values()) if listed else None
 
     def clear(self) -> None:
+        self._names = {pid: name for pid, name in self._names.items() if pid in self._seen}
         self._seen.clear()
         self._last = None
         self._use.clear()
+
+    def roll(self) -> None:
+        self.clear()
 
     def close(self) -> None:
         self.read()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gpuwhy.kb.facts import HOST
 from gpuwhy.kb.model import FactSpec
@@ -98,6 +98,46 @@ def _run(watch: _Watch, seconds: float, progress: Callable[[float], None] | None
     return interrupted or watch.ended_early
 
 
+def signals_of(nvml: Nvml, device: Device, readings: Readings) -> list[Signal]:
+    """The signals of a GPU and of its slices; notes on the way what they are and how they are."""
+    read_identity(nvml, device, readings)
+    read_health(nvml, device, readings)
+    slices = find_slices(nvml, device, readings)
+    load = Load()
+    fields = Fields(nvml, device)
+    signals = [ClockEvents(nvml, device, load), *gauges(nvml, device, load), fields, *throughput(nvml, device, fields)]
+    signals += [Processes(nvml, device, slices), NvLinks(nvml, device), Gpm(nvml, device)]
+    for part in slices:
+        read_slice(nvml, part, readings)
+        signals += slice_signals(nvml, device, part, readings)
+    return signals
+
+
+def poll(
+    polled: Sequence[Signal | XidEvents], until: float, stop: threading.Event, devices: int, early: float = 0.0
+) -> bool:
+    """Reads each signal at its period until the moment `until` on the monotonic clock. False if `stop` was set.
+
+    What is due within `early` seconds is read together with what is due now: waking up costs more than a reading.
+    """
+    begin = time.monotonic()
+    due = [(begin + one.period, place) for place, one in enumerate(polled)]
+    heapq.heapify(due)
+    while not stop.is_set():
+        now = time.monotonic()
+        if now >= until:
+            return True
+        at, place = due[0]
+        if at > now + early:
+            stop.wait(min(at, until) - now)
+            continue
+        polled[place].read()
+        took = time.monotonic() - now
+        rest = max(polled[place].period, took * REST * devices)
+        heapq.heapreplace(due, (max(now, at) + rest, place))
+    return False
+
+
 class _Watch:
     """One watch: the thread that asks runs `run`; after it has ended, or hangs, `fold` gives what was seen."""
 
@@ -150,25 +190,11 @@ class _Watch:
         read_host(self._nvml, self._readings)
         self._devices = open_devices(self._nvml, self._readings)
         for device in self._devices:
-            self._prepare(device)
+            self._signals += signals_of(self._nvml, device, self._readings)
         if self._devices:
             self._xids = XidEvents(self._nvml, self._devices)
         self._started = time.monotonic()
         return bool(self._devices)
-
-    def _prepare(self, device: Device) -> None:
-        nvml, readings = self._nvml, self._readings
-        read_identity(nvml, device, readings)
-        read_health(nvml, device, readings)
-        slices = find_slices(nvml, device, readings)
-        load = Load()
-        fields = Fields(nvml, device)
-        self._signals += [ClockEvents(nvml, device, load), *gauges(nvml, device, load), fields]
-        self._signals += throughput(nvml, device, fields)
-        self._signals += [Processes(nvml, device, slices), NvLinks(nvml, device), Gpm(nvml, device)]
-        for part in slices:
-            read_slice(nvml, part, readings)
-            self._signals += slice_signals(nvml, device, part, readings)
 
     def _watch(self) -> None:
         warm_up = min(self._seconds * WARM_UP_SHARE, MAX_WARM_UP_SECONDS)
@@ -179,25 +205,8 @@ class _Watch:
         self._poll(self._started + self._seconds)
 
     def _poll(self, until: float) -> None:
-        """Reads each signal at its period until the moment `until` on the monotonic clock."""
-        begin = time.monotonic()
-        polled: list[Signal | XidEvents] = [*self._signals]
-        if self._xids is not None:
-            polled.append(self._xids)
-        due = [(begin + one.period, place) for place, one in enumerate(polled)]
-        heapq.heapify(due)
-        while not self.stop.is_set():
-            now = time.monotonic()
-            if now >= until:
-                return
-            at, place = due[0]
-            if at > now:
-                self.stop.wait(min(at, until) - now)
-                continue
-            polled[place].read()
-            took = time.monotonic() - now
-            heapq.heapreplace(due, (now + max(polled[place].period, took * REST * len(self._devices)), place))
-        self.ended_early = True
+        polled: list[Signal | XidEvents] = [*self._signals, *([] if self._xids is None else [self._xids])]
+        self.ended_early = not poll(polled, until, self.stop, len(self._devices)) or self.ended_early
 
     def _close(self) -> None:
         for signal in self._signals:

@@ -49,6 +49,10 @@ class Signal:
         self.clear()
         self.read()
 
+    def roll(self) -> None:
+        """The next window opens where the last one closed: what was read then need not be read again."""
+        self.open()
+
     def close(self) -> None:
         """The window closes; signals that compare two readings take their last one."""
 

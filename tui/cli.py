@@ -35,6 +35,7 @@ COMMANDS = {
     "check": "cli_check",
     "collect": "cli_collect",
     "probe": "cli_live",
+    "watch": "cli_watch",
 }
 """Commands with a module of their own, which is imported when the command is used: the others start without it."""
 
