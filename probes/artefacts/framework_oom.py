@@ -7,9 +7,12 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
 from gpuwhy.kb.records import dataclass, field
+from gpuwhy.probes.artefacts import wordings
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, rank_of
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods
+from gpuwhy.probes.artefacts.generic_oom import HINTS as GENERIC_HINTS
+from gpuwhy.probes.artefacts.generic_oom import figures_at, guesses
 from gpuwhy.probes.artefacts.wordings import GROUPS, Wording, facts_of
 from gpuwhy.probes.artefacts.wordings_cuda import CUDA, HOST, LIBRARIES
 from gpuwhy.probes.artefacts.wordings_frameworks import JAX, RUNTIMES, TENSORFLOW
@@ -70,6 +73,7 @@ _HINTS = (
     "ggml-cuda",
     "not enough space in the context",
 )
+_UNKNOWN = wordings.wording("other", r"\bmemory\b")  # stands for whatever words a library without a pattern uses
 _LINES_BEFORE, _LINES_AFTER = 1, 16
 _NEAR_LINES = 4
 _LONGEST = 200  # characters of a message that are kept
@@ -102,7 +106,11 @@ def _scan(text: Text) -> Iterable[Extract]:
     found: list[_Failure] = []
     for lines in neighbourhoods(text.lines, _HINTS, _LINES_BEFORE, _LINES_AFTER):
         found.extend(_found_in(lines, positions))
-    failures = _without_repeats(_merged(found), text)
+    merged = _merged(found)
+    known = {number for failure in merged for number in failure.claimed}
+    for failure in merged:
+        _add_figures(failure, text, known)
+    failures = _without_repeats(sorted([*merged, *_guessed(text, known)], key=lambda one: one.first), text)
     if not failures:
         return
     readings: list[Reading] = []
@@ -119,6 +127,22 @@ def _scan(text: Text) -> Iterable[Extract]:
         claimed |= failure.claimed
     readings.extend(_warnings(failures, text))
     yield Extract(FORMAT.name, tuple(readings), claimed=frozenset(claimed))
+
+
+def _add_figures(failure: _Failure, text: Text, known: set[int]) -> None:
+    """What a failure whose words are known says of sizes in words that are not; `known` lines tell of some failure."""
+    if any(fact.endswith("_bytes") for fact in failure.facts):
+        return
+    facts, claimed = figures_at(text, failure.first, known, failure.claimed)
+    failure.facts |= facts
+    failure.claimed |= claimed
+    failure.lines |= dict.fromkeys(facts, text.lines[failure.first].number)
+
+
+def _guessed(text: Text, known: set[int]) -> Iterator[_Failure]:
+    for one in guesses(text, known):
+        lines = dict.fromkeys(one.facts, text.lines[one.first].number)
+        yield _Failure(_UNKNOWN, "other", one.first, one.last, one.words, False, one.facts, lines, one.claimed)
 
 
 def _warnings(failures: Sequence[_Failure], text: Text) -> Iterator[Reading]:
@@ -298,4 +322,9 @@ def _readings(failure: _Failure, text: Text, entity: Entity) -> Iterator[Reading
         yield Reading(fact, value, failure.lines.get(fact, line), failure.words, entity)
 
 
-FORMAT = TextFormat("framework-oom", "Out-of-memory failure of CUDA, a framework or a model server", _HINTS, _scan)
+FORMAT = TextFormat(
+    "framework-oom",
+    "Out-of-memory failure of CUDA, a framework or a model server",
+    (*_HINTS, *GENERIC_HINTS),
+    _scan,
+)

@@ -57,7 +57,7 @@ _HEAD = later(r"out\s{1,3}of\s{1,3}memory\b|DefaultCPUAllocator|\bon\s{1,3}devic
 _CPU = later(
     r"DefaultCPUAllocator:\s{0,3}(?:can't|not enough|cannot)[^\n]{0,60}\btried\s{1,3}to\s{1,3}allocate\s{1,3}"
     r"\d{1,20}\s{1,3}bytes(?:\.\s{1,3}Error\s{1,3}code\s{1,3}(\d{1,4}))?"
-    r"|DefaultCPUAllocator",
+    r"|DefaultCPUAllocator|\bCPU\s{1,3}(?:can't|cannot)\s{1,3}allocate\b",
     re.I,
 )
 _REPORT_FAILED = later(r"NVML_SUCCESS[^\n]{0,80}INTERNAL ASSERT FAILED[^\n]{0,300}", re.I)
@@ -161,6 +161,7 @@ def _allocator(words: str) -> str:
     lowered = words.lower()
     for word, allocator in (
         ("defaultcpuallocator", "pytorch-cpu"),
+        ("cpu can't allocate memory", "other"),  # OneFlow says the rest as PyTorch does
         ("mps backend", "pytorch-mps"),
         ("mps allocated", "pytorch-mps"),
         ("xpu out of memory", "pytorch-xpu"),

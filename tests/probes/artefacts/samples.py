@@ -30,6 +30,8 @@ SAMPLES = {
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"
         "OOM when allocating tensor with shape[64,512,1024] and type float on /job:localhost/device:GPU:0\n"
         "CUDA error: out of memory\nRuntimeError: CUDNN_STATUS_ALLOC_FAILED\n"
+        "Allocation of size 24.5 G failed, likely due to insufficient memory on device 1.\n"
+        "Out of gpu memory. Free: 135266304 Asked: 402653184 !!!\n"
     ),
     "gpu-comparisons": (
         "instance        GPU     pp512    tg128\n"
