@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from gpuwhy.kb.facts import HOST, Absent, Entity, Origin, OriginKind
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import replace
 from gpuwhy.probes import host_cpu_live, host_disks_live, host_memory_live, host_topology
 from gpuwhy.probes.collected_document import Document
 from gpuwhy.probes.gathering import Gathering, Readings

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpuwhy.kb.facts import Value
-from gpuwhy.kb.records import dataclass, field
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.nvml_access import Code, Device, Nvml, reason
 from gpuwhy.probes.nvml_signal import NOTHING_READ, Gauge, Signal, Span, fold_gauge, scaled
@@ -132,7 +132,7 @@ class Counter:
     seconds: float = 0.0
     last: FieldValue | None = None
     code: int | None = None
-    _before: FieldValue | None = field(default=None, repr=False)
+    _before: FieldValue | None = None
 
     def take(self, answer: FieldValue | int) -> None:
         """Takes in one reading, or why there was none. Falls, and readings that are not newer, add nothing."""
