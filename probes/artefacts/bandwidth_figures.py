@@ -6,9 +6,9 @@ Shared by the readers of nvbandwidth, bandwidthTest, p2pBandwidthLatencyTest and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Line, Reading
 
 GIGABYTE = 1e9

@@ -4,53 +4,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.bandwidth_figures import Figures
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "bandwidth-tests"
 LONGEST = 2000
 
 _NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,6})?"
-_DEVICE = re.compile(
+_DEVICE = later(
     r"^\s*Device:? (?P<index>[0-9]{1,3})[,:] (?P<name>(?:NVIDIA|Tesla|GeForce|Quadro|A\d|H\d|L\d|V\d|T\d|RTX|GRID"
     r"|TITAN|Graphics)"
     r"[^\n,]{0,50}?)\s*(?:,\s*pciBusID: ?(?P<bus>[0-9A-Fa-f]{1,4})[^\n]{0,60})?\s*$"
 )
-_LISTED = re.compile(
+_LISTED = later(
     r"bandwidthTest-(?P<way>H2D|D2H|D2D)(?:-(?P<memory>Pinned|Paged|Pageable))?, Bandwidth = "
     rf"(?P<value>{_NUMBER}) (?P<unit>[KMG]i?B)/s, Time = [0-9.]{{1,12}} s, Size = (?P<size>[0-9]{{1,14}}) bytes"
 )
-_SECTION = re.compile(r"^\s*(?P<way>Host to Device|Device to Host|Device to Device) Bandwidth, [0-9]{1,3} Device\(s\)")
-_MEMORY = re.compile(
+_SECTION = later(r"^\s*(?P<way>Host to Device|Device to Host|Device to Device) Bandwidth, [0-9]{1,3} Device\(s\)")
+_MEMORY = later(
     r"^\s*(?P<memory>PINNED|PAGEABLE) Memory Transfers|Memory Type: (?P<other>Pinned|Pageable)", re.IGNORECASE
 )
-_COLUMNS = re.compile(r"Transfer Size \(Bytes\)\s{1,20}Bandwidth\s?\((?P<unit>[KMG]i?B)/s\)")
-_ROW = re.compile(rf"^\s*(?P<size>[0-9]{{1,14}})\s+(?P<value>{_NUMBER})\s*$")
-_ACCESS = re.compile(r"Device=(?P<from>[0-9]{1,3}) (?P<can>CAN|CANNOT) Access Peer Device=(?P<to>[0-9]{1,3})")
-_PEER = re.compile(
+_COLUMNS = later(r"Transfer Size \(Bytes\)\s{1,20}Bandwidth\s?\((?P<unit>[KMG]i?B)/s\)")
+_ROW = later(rf"^\s*(?P<size>[0-9]{{1,14}})\s+(?P<value>{_NUMBER})\s*$")
+_ACCESS = later(r"Device=(?P<from>[0-9]{1,3}) (?P<can>CAN|CANNOT) Access Peer Device=(?P<to>[0-9]{1,3})")
+_PEER = later(
     r"Peer(?:-to-Peer \(P2P\))? access from [^\n]{0,60}?\(GPU(?P<from>[0-9]{1,3})\) -> "
     r"[^\n]{0,60}?\(GPU(?P<to>[0-9]{1,3})\) : (?P<can>Yes|No)",
     re.IGNORECASE,
 )
-_CALLED = re.compile(
+_CALLED = later(
     r"(?:can_device_access_peer|cudaDeviceCanAccessPeer)\((?P<from>[0-9]{1,3}), ?(?P<to>[0-9]{1,3})\)\s{0,4}"
     r"(?:=|:|->|==|returns)\s{0,4}(?P<can>True|False|1|0)\b"
 )
-_MATRIX = re.compile(
+_MATRIX = later(
     r"^\s*(?P<way>Unidirectional|Bidirectional)?\s*P2P=(?P<peer>Enabled|Disabled)\s*(?P<what>Bandwidth|Latency)"
     r"[^\n]{0,40}Matrix \((?P<unit>GB/s|us)\)", re.IGNORECASE,
 )  # fmt: skip
-_CONNECTIVITY = re.compile(r"P2P Connectivity Matrix", re.IGNORECASE)
-_HEAD = re.compile(r"^\s*(?:D\\D|GPU|CPU)(?:\s+[0-9]{1,3})+\s*$")
-_CELLS = re.compile(rf"^\s*(?P<row>[0-9]{{1,3}})(?P<cells>(?:\s+{_NUMBER})+)\s*$")
-_COPY = re.compile(
+_CONNECTIVITY = later(r"P2P Connectivity Matrix", re.IGNORECASE)
+_HEAD = later(r"^\s*(?:D\\D|GPU|CPU)(?:\s+[0-9]{1,3})+\s*$")
+_CELLS = later(rf"^\s*(?P<row>[0-9]{{1,3}})(?P<cells>(?:\s+{_NUMBER})+)\s*$")
+_COPY = later(
     r"^(?P<from>cpu|gpu(?P<source>[0-9]{1,3}))_to_(?P<to>cpu|gpu(?P<target>[0-9]{1,3}))(?:_(?:read|write))?_by_(?P<engine>dma|sm)"
     rf"(?:_under_numa[0-9]{{1,3}})?\s+(?P<value>{_NUMBER})\s*$"
 )
-_NOTES = re.compile(
+_NOTES = later(
     r"^\s*(?:\[P2P \(Peer-to-Peer\)|\*\*\*NOTE: In case a device|So you can see lesser|\[CUDA Bandwidth Test\]"
     r"|Running on\.\.\."
     r"|(?:Quick|Range|Shmoo) Mode|Result = (?:PASS|FAIL)|NOTE: The CUDA Samples|\.{20,}\s*$)"

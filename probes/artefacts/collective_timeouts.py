@@ -11,63 +11,64 @@ from collections.abc import Iterator
 from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "collective-timeouts"
 LONGEST = 4000
 MOST_RANKS = 100_000
 """Rank numbers above this are no ranks."""
 
-_TIMEOUT = re.compile(
+_TIMEOUT = later(
     r"(?:\[Rank (?P<rank>[0-9]{1,6})\] )?(?:Watchdog caught|Caught) collective operation timeout: "
     r"Work(?:NCCL|Gloo|HCCL|XCCL)\(SeqNum=(?P<seq>[0-9]{1,18}), OpType=(?P<op>\w{1,40})"
     r"(?:, NumelIn=(?P<numel>[0-9]{1,18}))?(?:, NumelOut=[0-9]{1,18})?"
     r"(?:, Timeout\(ms\)=(?P<limit>[0-9]{1,12})\))?(?: ran for (?P<ran>[0-9]{1,12}) milliseconds)?"
 )
-_STATE = re.compile(
+_STATE = later(
     r"(?:at work|at NCCL work|NCCL work): (?P<work>[0-9]{1,18}), last enqueued(?: NCCL)? work: "
     r"(?P<enqueued>[0-9]{1,18})"
     r"(?:, last started[^,\n]{0,60})?, last completed(?: NCCL)? work: (?P<completed>-?[0-9]{1,18})"
 )
-_GROUP = re.compile(r"\[PG(?: ID)? (?P<group>[0-9]{1,4})[^\]\n]{0,80} ?Rank (?P<rank>[0-9]{1,6})\]")
-_PREFIX_RANK = re.compile(r"\[(?:default\d{1,3}\]:\[)?rank(?P<rank>[0-9]{1,6})\]", re.IGNORECASE)
-_MISMATCH = re.compile(
+_GROUP = later(r"\[PG(?: ID)? (?P<group>[0-9]{1,4})[^\]\n]{0,80} ?Rank (?P<rank>[0-9]{1,6})\]")
+_PREFIX_RANK = later(r"\[(?:default\d{1,3}\]:\[)?rank(?P<rank>[0-9]{1,6})\]", re.IGNORECASE)
+_MISMATCH = later(
     r"Detected mismatch between collectives on ranks\.(?: Rank (?P<rank>[0-9]{1,6}) is running collective: "
     r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>[0-9]{1,18})[, ]{0,2})?(?:OpType=(?P<op>\w{1,40}))?)?"
 )
-_OTHER = re.compile(
+_OTHER = later(
     r"but Rank (?P<rank>[0-9]{1,6}) is running collective: "
     r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>[0-9]{1,18})[, ]{0,2})?(?:OpType=(?P<op>\w{1,40}))?"
 )
-_JOINED = re.compile(r"\[(?P<ranks>[0-9, .]{1,2000})\] joined but didn't finish collective #(?P<seq>[0-9]{1,18})")
-_FINISHED = re.compile(
+_JOINED = later(r"\[(?P<ranks>[0-9, .]{1,2000})\] joined but didn't finish collective #(?P<seq>[0-9]{1,18})")
+_FINISHED = later(
     r"\[(?P<ranks>[0-9, .]{1,2000})\] finished collective #(?P<seq>[0-9]{1,18}), but didn't join collective"
 )
-_NEVER = re.compile(
+_NEVER = later(
     r"ranks? \[(?P<ranks>[0-9, .]{1,2000})\] (?:are|is) the lagging ranks? that caused this timeout|"
     r"\[(?P<other>[0-9, .]{1,2000})\] (?:haven't|have not|never|didn't) join(?:ed)?(?: any collective)?",
 )
-_STORE = re.compile(
+_STORE = later(
     r"Timed out after (?P<seconds>[0-9]{1,7}) seconds waiting for clients\. "
     r"(?P<joined>[0-9]{1,6})/(?P<expected>[0-9]{1,6}) clients joined"
 )
-_CONNECT = re.compile(
+_CONNECT = later(
     r"client socket has timed out after (?P<milliseconds>[0-9]{1,10})\s?(?P<unit>ms|s)\b[^\n]{0,60}connect"
 )
-_STUCK = re.compile(
+_STUCK = later(
     r"watchdog got stuck for (?P<seconds>[0-9]{1,7})\s?seconds without making progress"
     r"|Terminating the process after attempting to dump debug info, due to collective timeout", re.IGNORECASE,
 )  # fmt: skip
-_BARRIER = re.compile(
+_BARRIER = later(
     r"Rank (?P<rank>[0-9]{1,6}) (?:timed out|failed to pass monitoredBarrier|reported to have successfully)[^\n]{0,80}"
     r"|monitoredBarrier[^\n]{0,160}(?:Ranks? (?P<missing>[0-9][0-9, ]{0,400}) failed to (?:pass|join)|"
     r"rank (?P<one>[0-9]{1,6}) (?:timed out|did not))", re.IGNORECASE,
 )  # fmt: skip
-_LOST = re.compile(
+_LOST = later(
     r"Connection (?:was )?(?:closed|reset) by (?:remote )?peer|Broken pipe|Software caused connection abort"
     r"|Connection refused|[Rr]emote process exited or there was a network error|peer process [^\n]{0,40}exited"
     r"|NET/IB\s{0,2}: Got (?:async event|completion from peer)[^\n]{0,200}(?:error|status=)",
 )
-_NETWORKED = re.compile(
+_NETWORKED = later(
     r"(?i)nccl|gloo|c10d|tcpstore|socket\.(?:cc|cpp)|ProcessGroup|rendezvous|torch\.distributed|DistBackend"
 )
 _SAME_EVERYWHERE = {

@@ -107,7 +107,26 @@ def comparison_readings(lines: Sequence[Line]) -> list[Reading]:
                 readings.extend(_quoted(groups[measure]))
                 readings.extend(found)
                 break
+        else:
+            readings.extend(_sentences(kind, groups, tell))
     return readings
+
+
+def _sentences(
+    kind: str,
+    groups: Mapping[tuple[str, str], Mapping[str, _Number]],
+    tell: Callable[[Mapping[str, _Number]], Iterator[Reading]],
+) -> list[Reading]:
+    """Times on one and on several GPUs in sentences, each in its own words."""
+    times: dict[str, _Number] = {}
+    for (sort, _), group in groups.items() if kind == "GPUs" else ():
+        for key, number in group.items() if sort == "time" else ():
+            epoch = "epoch" in number.line.text.lower()
+            times.setdefault(
+                key, _Number(kind, key, ("per", "epoch") if epoch else ("time", ""), number.value, number.line)
+            )
+    found = list(tell(times)) if len(times) >= 2 else []
+    return [*_quoted(times), *found] if found else []
 
 
 _WORTH = ("per", "rate", "time")

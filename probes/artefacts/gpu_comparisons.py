@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.gpu_models import models, step
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_number
 
 NAME = "gpu-comparisons"
@@ -20,40 +21,45 @@ LONGEST = 400
 MOST_LINES = 300
 """People write comparisons by hand: of a longer text its first lines."""
 MOST_ROWS = 60
+_ALIKE = 1.1
+"""Figures of which it is not known whether more is better are only told where they are nearly the same."""
 
-_DECODE = re.compile(r"(?i)\btg\s?[0-9]{1,4}|decod|generat|\beval rate|\btpot\b|output tok")
-_PREFILL = re.compile(r"(?i)\bpp\s?[0-9]{2,5}|prefill|prompt (?:eval|proc)|\bttft\b")
-_RATE = re.compile(
+_DECODE = later(r"(?i)\btg\s?[0-9]{1,4}|decod|generat|\beval rate|\btpot\b|output tok")
+_PREFILL = later(r"(?i)\bpp\s?[0-9]{2,5}|prefill|prompt (?:eval|proc)|\bttft\b")
+_RATE = later(
     r"(?i)\b(?:t|tok|tokens?|it|iters?|steps?|img|imgs|images?|samples?|seq|examples?|frames?|req|src "
     r"char\w{0,8})\s?/\s?s|tps\b"
     r"|\bfps\b|throughput|per second|\btg\s?[0-9]|\bpp\s?[0-9]|\bk/s|chars?/s"
 )
-_TIME = re.compile(
+_TIME = later(
     r"(?i)\b(?:s|ms|sec|seconds?|min|minutes?)\s?/\s?(?:it|iter|step|epoch|batch|img|image|request|token)\b|latency|\btime\b"
     r"|seconds|\belapsed|\bduration|\brtf\b|\(s\)|\(ms\)|\bms\b"
 )
-_VALUE = re.compile(
+_VALUE = later(
     rf"(?<![A-Za-z0-9_.:-])(?P<value>{NUMBER})\s?(?P<unit>(?:k\s?)?[A-Za-z]{{1,12}}\s?/\s?[A-Za-z]{{1,9}}|tokens? "
     rf"per second|ms|s|secs?"
     r"|seconds?|mins?|minutes?|fps|TPS|(?:tokens?|images?|samples?) (?:per|a) (?:sec|second))(?![A-Za-z0-9])"
 )
-_REQUEST = re.compile(
-    r"(?i)tok|\brtf\b|\bper request\b|/\s?request|inference|latency|batch[ _-]?size[ =:]{0,3}1\b|\bbs[ =]1\b"
+_REQUEST = later(
+    r"(?i)tok|\brtf\b|\bper request\b|/\s?request|inference|latency|prompt|completion"
+    r"|batch[ _-]?size[ =:]{0,3}1\b|\bbs[ =]1\b"
     r"|generat|decod|\btg\s?[0-9]|char"
 )
-_SOFTWARE = re.compile(
+_SOFTWARE = later(
     r"(?i)\b(?P<name>(?:py)?torch|tensorflow|tf|jax|cudnn|cuda|driver|tensorrt|vllm|llama\.cpp|transformers|mxnet|python)"
     r"(?:[ _-](?:cuda[ _-])?version)?\s{0,4}(?:=="
     r"|[=:-])?\s{0,20}v?(?P<number>[0-9]{1,5}(?:\.[0-9]{1,4}){0,3}(?:\.?(?:a|b|rc|dev)[0-9]{1,8})?"
     r"(?:\+[a-z0-9]{2,12})?)(?![A-Za-z0-9])"
 )
-_TORCH_CUDA = re.compile(r"(?i)\btorch cuda version\s{0,4}[:=]\s{0,20}(?P<number>[0-9]{1,2}\.[0-9]{1,2})")
-_SETTING = re.compile(
+_TORCH_CUDA = later(r"(?i)\btorch cuda version\s{0,4}[:=]\s{0,20}(?P<number>[0-9]{1,2}\.[0-9]{1,2})")
+_SETTING = later(
     r"(?i)\b(?P<name>batch(?:[ _-]?size)?|precision|dtype|workers|num_workers|epochs|image size|imgsz"
     r"|seq(?:uence)?[ _-]?len(?:gth)?)"
     r"\s{0,4}[=: ]\s{0,20}(?P<value>[A-Za-z0-9]{1,10})\b|\b(?P<type>fp32|fp16|bf16|tf32|int8|fp8|amp)\b"
 )
-_RULER = re.compile(r"^\s*(?:[-=*_]{3,}|#{1,6}\s.*)\s*$")
+_PLAIN = later(rf"(?i)(?:\bis|[:=])\s{{0,4}}[`*]{{0,2}}(?P<value>{NUMBER})[`*]{{0,2}}\s*\.?\s*$")
+"""A number at the end of a line, with nothing that says what it counts."""
+_RULER = later(r"^\s*(?:[-=*_]{3,}|#{1,6}\s.*)\s*$")
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ def scan(text: Text) -> Iterator[Extract]:
     points = [*_table_points(lines, told)]
     if len({one.model for one in points}) < 2:
         points = [*_line_points(lines, told)]
+    if len({one.model for one in points}) < 2:
+        points = [*_plain_points(lines, told)]
     readings = [*_scaling_with_class(points, lines), *_decode_and_prefill(points), *_sides(lines, told)]
     if readings:
         yield Extract(NAME, tuple(readings))
@@ -141,22 +149,48 @@ def _measure(name: str) -> str:
 
 
 def _line_points(lines: Sequence[Line], told: Mapping[int, list[tuple[int, str]]]) -> Iterator[_Point]:
-    """Figures on lines that name one model, or beneath a line that does."""
+    """Figures on lines that name models, or below one; of several models each figure has the last before it."""
     current, since = "", 0
     for line in lines:
-        named = list(dict.fromkeys(name for _, name in told[line.number]))
+        named = told[line.number]
         found = list(_VALUE.finditer(line.text))
         since += 1
-        if len(named) == 1 and (found or len(line.text) < 80):
-            current, since = named[0], 0
-        if since > 16 or len(named) > 1:
+        several = len({name for _, name in named}) > 1
+        if named and not several and (found or len(line.text) < 80):
+            current, since = named[0][1], 0
+        if since > 16 or several:
             current = ""
-        for one in found if current else ():
-            value, unit = parse_number(one["value"]), one["unit"].lower().replace(" ", "")
-            if value:
-                rate = unit.endswith(("/s", "/sec", "/second", "persecond", "persec", "asecond", "fps", "tps"))
-                label = unit if rate or "/" in unit else "time"
-                yield _Point(current, f"{'rate' if rate else 'time'}:{label}", 1.0 / value if rate else value, line)
+        for one in found:
+            for model in _owners(line.text, one, named) if several else [current] if current else ():
+                if point := _point(model, one, line):
+                    yield point
+
+
+def _owners(text: str, found: re.Match[str], named: Sequence[tuple[int, str]]) -> list[str]:
+    """The models that a figure of a sentence is of: `both A and B take 19 s`, `on A it was 23 s, on B 16 s`."""
+    before = [name for place, name in named if place < found.start()]
+    if re.search(r"(?i)\bboth\b", text) and len(set(before)) == 2:
+        return list(dict.fromkeys(before))
+    return before[-1:]
+
+
+def _point(model: str, found: re.Match[str], line: Line) -> _Point | None:
+    value, unit = parse_number(found["value"]), found["unit"].lower().replace(" ", "")
+    if not value:
+        return None
+    rate = unit.endswith(("/s", "/sec", "/second", "persecond", "persec", "asecond", "fps", "tps"))
+    label = unit if rate or "/" in unit else "time"
+    return _Point(model, f"{'rate' if rate else 'time'}:{label}", 1.0 / value if rate else value, line)
+
+
+def _plain_points(lines: Sequence[Line], told: Mapping[int, list[tuple[int, str]]]) -> Iterator[_Point]:
+    """Lines that differ in the model and one number without a unit: what it counts, and which way, is not known."""
+    for line in lines:
+        named = list(dict.fromkeys(name for _, name in told[line.number]))
+        found = _PLAIN.search(line.text) if len(named) == 1 and len(line.text) < 120 else None
+        value = parse_number(found["value"]) if found else None
+        if value:
+            yield _Point(named[0], "plain:", value, line)
 
 
 def _scaling_with_class(points: Sequence[_Point], lines: Sequence[Line]) -> Iterator[Reading]:
@@ -175,6 +209,10 @@ def _scaling_with_class(points: Sequence[_Point], lines: Sequence[Line]) -> Iter
             pairs = [(ordered[0], ordered[-1])] if pairs else []
         if not pairs:
             return
+        if measure == "plain:":
+            pairs = [pair for pair in pairs if 1 / _ALIKE < group[pair[0][1]].cost / group[pair[1][1]].cost < _ALIKE]
+            if not pairs:
+                return
         low, high = min(pairs, key=lambda pair: group[pair[0][1]].cost / group[pair[1][1]].cost)
         yield _fact("bench.lower_gpu", low[1], group[low[1]].line)
         yield _fact("bench.higher_gpu", high[1], group[high[1]].line)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from gpuwhy.probes.artefacts.lazy_pattern import later
+
 _CLASSES: tuple[str, ...] = (
     "K80 M60 M40 P4 GTX-1060 GTX-1070 GTX-1080 GTX-1650 GTX-1660",
     "P100 P40 T4 T4G A2 A16 GTX-1080TI RTX-2060 RTX-2070 RTX-2080 RTX-3050 RTX-4000 RTX-A2000",
@@ -21,7 +23,7 @@ _CLASSES: tuple[str, ...] = (
 )
 """Later rows are meant to be faster; within a row it depends on the work."""
 
-_MODEL = re.compile(
+_MODEL = later(
     r"(?<![A-Za-z0-9_.-])(?:NVIDIA[ _-]|Tesla[ _-]|GeForce[ _-]|Quadro[ _-]|GRID[ _-]){0,3}"
     r"(?P<count>[1-9][0-9]?\s?[x×]\s?)?(?P<name>"
     r"(?:RTX|GTX)[ _-]?PRO[ _-]?6000|(?:RTX|GTX)[ _-]?6000[ _-]?Ada|TITAN[ _-](?:RTX|V)"

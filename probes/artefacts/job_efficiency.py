@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
 
 from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_duration, parse_number, parse_size
 
 NAME = "job-efficiency"
 LONGEST = 400
 MOST_JOBS = 200
 
-_BAR = re.compile(
+_BAR = later(
     r"^\s*(?P<what>CPU utilization|CPU memory usage|GPU utilization|GPU memory "
     r"usage)\s{0,4}\[[|\s]{0,80}?(?P<share>[0-9]{1,3}(?:\.[0-9])?)%\]"
 )
-_OF_GPU = re.compile(
+_OF_GPU = later(
     rf"^\s*(?P<node>[\w<>.-]{{1,60}}) \(GPU (?P<index>[0-9]{{1,2}})\): (?:(?P<used>{SIZE})\s?/\s?(?P<total>{SIZE}) )?"
     r"\(?(?P<share>[0-9]{1,3}(?:\.[0-9]{1,2})?)%\)?"
 )
-_PER_NODE = re.compile(r"^\s*(?:CPU|GPU) (?:utilization|memory usage) per node\b[^\n]{0,60}$")
-_SEFF = re.compile(
-    r"^\s*(?P<what>CPU|GPU|Memory|GPU Memory) Efficiency:\s{1,8}(?P<share>[0-9]{1,3}(?:\.[0-9]{1,2})?)% of\b"
-)
-_NUMBER_OF = re.compile(
-    r"(?i)\b(?:number of gpus|total gpus|gpus allocated|gpus)\s{0,4}[:=]\s{0,8}(?P<count>[0-9]{1,4})\b"
-)
-_COLUMN_UTILIZATION = re.compile(r"(?i)^gpu[-_ ]?(?:util\w{0,7}|eff\w{0,9}|usage)(?:[-_ ]?\(?%\)?)?$")
-_COLUMN_MEMORY = re.compile(r"(?i)^gpu[-_ ]?mem(?:ory)?(?:[-_ ]?used)?(?:[-_ ]?max)?$")
-_COLUMN_HOURS = re.compile(r"(?i)^(?:gpu[-_ ]?)?hours$")
-_COLUMN_GPUS = re.compile(r"(?i)^(?:num[-_ ]?)?gpus$")
-_JOB = re.compile(r"^(?:[0-9]{4,12}(?:_[0-9]{1,6})?\+?|\w{1,20})$")
-_UNIT = re.compile(r"(?i)\s(?=(?:[KMGT]i?B)\b)")
+_PER_NODE = later(r"^\s*(?:CPU|GPU) (?:utilization|memory usage) per node\b[^\n]{0,60}$")
+_SEFF = later(r"^\s*(?P<what>CPU|GPU|Memory|GPU Memory) Efficiency:\s{1,8}(?P<share>[0-9]{1,3}(?:\.[0-9]{1,2})?)% of\b")
+_NUMBER_OF = later(r"(?i)\b(?:number of gpus|total gpus|gpus allocated|gpus)\s{0,4}[:=]\s{0,8}(?P<count>[0-9]{1,4})\b")
+_COLUMN_UTILIZATION = later(r"(?i)^gpu[-_ ]?(?:util\w{0,7}|eff\w{0,9}|usage)(?:[-_ ]?\(?%\)?)?$")
+_COLUMN_MEMORY = later(r"(?i)^gpu[-_ ]?mem(?:ory)?(?:[-_ ]?used)?(?:[-_ ]?max)?$")
+_COLUMN_HOURS = later(r"(?i)^(?:gpu[-_ ]?)?hours$")
+_COLUMN_GPUS = later(r"(?i)^(?:num[-_ ]?)?gpus$")
+_JOB = later(r"^(?:[0-9]{4,12}(?:_[0-9]{1,6})?\+?|\w{1,20})$")
+_UNIT = later(r"(?i)\s(?=(?:[KMGT]i?B)\b)")
 _BARS = {
     "CPU utilization": "job.cpu_utilization_share",
     "CPU": "job.cpu_utilization_share",

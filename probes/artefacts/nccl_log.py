@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "nccl-log"
 LONGEST = 2000
@@ -18,64 +19,62 @@ LONGEST = 2000
 _GIGABYTE = 1e9
 """NCCL plans in decimal gigabytes per second."""
 
-_FROM = re.compile(r"(?:^|[\s(])(?P<host>[^\s:()\[\]]{1,80}):[0-9]{1,9}:[0-9]{1,9}\s{1,4}\[[0-9]{1,3}\]")
-_VERSION = re.compile(
-    r"\b[NR]CCL version:?\s{1,4}(?P<version>[0-9]{1,2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?(?:\+\w[\w.]{1,20})?)"
-)
-_RDMA = re.compile(r"NET/IB\s{0,2}: Using(?P<devices>[^\n]{0,1500})")
-_DEVICE = re.compile(r"\[[0-9]{1,3}\](?:\{[^}]{1,200}\}|[\w.+-]{1,40}):[0-9]{1,3}/(?P<layer>IB|RoCE)", re.IGNORECASE)
-_INTERFACE = re.compile(r"NET/Socket\s{0,2}: Using \[0\](?P<name>[\w.@-]{1,40}):")
-_NETWORK = re.compile(r"Using network (?P<name>[A-Za-z][\w /.-]{0,40}?)\s*$")
-_NO_PLUGIN = re.compile(
+_FROM = later(r"(?:^|[\s(])(?P<host>[^\s:()\[\]]{1,80}):[0-9]{1,9}:[0-9]{1,9}\s{1,4}\[[0-9]{1,3}\]")
+_VERSION = later(r"\b[NR]CCL version:?\s{1,4}(?P<version>[0-9]{1,2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?(?:\+\w[\w.]{1,20})?)")
+_RDMA = later(r"NET/IB\s{0,2}: Using(?P<devices>[^\n]{0,1500})")
+_DEVICE = later(r"\[[0-9]{1,3}\](?:\{[^}]{1,200}\}|[\w.+-]{1,40}):[0-9]{1,3}/(?P<layer>IB|RoCE)", re.IGNORECASE)
+_INTERFACE = later(r"NET/Socket\s{0,2}: Using \[0\](?P<name>[\w.@-]{1,40}):")
+_NETWORK = later(r"Using network (?P<name>[A-Za-z][\w /.-]{0,40}?)\s*$")
+_NO_PLUGIN = later(
     r"NET/Plugin\s{0,2}:[^\n]{0,200}?(?:No plugin found|Could not find|no such file|failed to load)"
     r"|No plugin found \(libnccl-net", re.IGNORECASE,
 )  # fmt: skip
-_PLUGIN = re.compile(r"NET/Plugin\s{0,2}: (?:Loaded net plugin|Loaded collnet plugin)|NET/OFI (?:Selected|Using|Init)")
-_CHANNEL = re.compile(
+_PLUGIN = later(r"NET/Plugin\s{0,2}: (?:Loaded net plugin|Loaded collnet plugin)|NET/OFI (?:Selected|Using|Init)")
+_CHANNEL = later(
     r"Channel [0-9]{1,3}(?:/[0-9]{1,3})?\s{0,2}: (?P<from>[0-9]{1,5})\[\w{1,10}\] -> (?P<to>[0-9]{1,5})\[\w{1,10}\]"
     r"(?: \[(?:send|receive)\])? via (?P<via>[A-Za-z][\w /.()-]{1,60})"
 )
 _SIZES: Mapping[str, re.Pattern[str]] = {
-    "job.rank_count": re.compile(r"\bnranks[ =](?P<n>[0-9]{1,6})\b", re.IGNORECASE),
-    "comm.node_count": re.compile(r"\bnNodes[ =](?P<n>[0-9]{1,5})\b", re.IGNORECASE),
-    "comm.channel_count": re.compile(r"\b(?P<n>[0-9]{1,3}) coll channels\b"),
+    "job.rank_count": later(r"\bnranks[ =](?P<n>[0-9]{1,6})\b", re.IGNORECASE),
+    "comm.node_count": later(r"\bnNodes[ =](?P<n>[0-9]{1,5})\b", re.IGNORECASE),
+    "comm.channel_count": later(r"\b(?P<n>[0-9]{1,3}) coll channels\b"),
 }
-_GRAPH = re.compile(
+_GRAPH = later(
     r"Pattern [0-9]{1,2}, crossNic [0-9], nChannels (?P<channels>[0-9]{1,3}), (?:bw|speed) "
     r"(?P<intra>[0-9]{1,6}\.[0-9]{1,6})/(?P<inter>[0-9]{1,6}\.[0-9]{1,6}), type "
     r"(?P<path>[A-Z0-9]{2,4}(?:/[A-Z0-9]{2,4})?)"
 )
-_SYSTEM = re.compile(r"=== System : max(?:Bw|Width) (?P<bandwidth>[0-9]{1,5}\.[0-9]{1,3})")
-_UNREADABLE = re.compile(r"Topology detection\s{0,2}: could not read /sys/[^\s]{1,300}")
-_ASSUMED = re.compile(r"could not find value of '[^']{0,60}' in dictionary, falling back to (?P<value>[0-9]{1,6})")
-_VIRTUAL = re.compile(r"is not a PCI device \((?:vmbus|virtio)\)", re.IGNORECASE)
-_SETTING = re.compile(
+_SYSTEM = later(r"=== System : max(?:Bw|Width) (?P<bandwidth>[0-9]{1,5}\.[0-9]{1,3})")
+_UNREADABLE = later(r"Topology detection\s{0,2}: could not read /sys/[^\s]{1,300}")
+_ASSUMED = later(r"could not find value of '[^']{0,60}' in dictionary, falling back to (?P<value>[0-9]{1,6})")
+_VIRTUAL = later(r"is not a PCI device \((?:vmbus|virtio)\)", re.IGNORECASE)
+_SETTING = later(
     r"(?:^|[\s\"'(])(?P<name>NCCL_[A-Z0-9_]{2,40}) (?:set by environment )?(?:to|set to) (?P<said>[^\s,;]{1,80})"
     r"|(?:^\s{0,8}|\bexport |\benv |\bENV |-x |-e |--env |^[-+] "
     r")(?P<key>NCCL_[A-Z0-9_]{2,40})=[\"']?(?P<given>[^\s\"';]{1,80})"
 )
 _ERRORS = (
-    ("system-error", re.compile(r"unhandled system error|ncclSystemError")),
-    ("cuda-error", re.compile(r"unhandled cuda error|ncclUnhandledCudaError")),
-    ("remote-error", re.compile(r"remote process exited or there was a network error|ncclRemoteError")),
-    ("internal-error", re.compile(r"NCCL error[^\n]{0,120}internal error|ncclInternalError")),
-    ("invalid-usage", re.compile(r"NCCL error[^\n]{0,120}invalid usage|ncclInvalidUsage")),
-    ("invalid-argument", re.compile(r"NCCL error[^\n]{0,120}invalid argument|ncclInvalidArgument")),
+    ("system-error", later(r"unhandled system error|ncclSystemError")),
+    ("cuda-error", later(r"unhandled cuda error|ncclUnhandledCudaError")),
+    ("remote-error", later(r"remote process exited or there was a network error|ncclRemoteError")),
+    ("internal-error", later(r"NCCL error[^\n]{0,120}internal error|ncclInternalError")),
+    ("invalid-usage", later(r"NCCL error[^\n]{0,120}invalid usage|ncclInvalidUsage")),
+    ("invalid-argument", later(r"NCCL error[^\n]{0,120}invalid argument|ncclInvalidArgument")),
 )
 _COUNTED: Mapping[str, re.Pattern[str]] = {
     "comm.unreadable_topology_count": _UNREADABLE,
-    "comm.peer_disabled_count": re.compile(r"P2P is disabled between connected GPUs"),
-    "comm.nvlink_peer_disabled_count": re.compile(r"P2P is disabled between NVLINK connected GPUs", re.IGNORECASE),
+    "comm.peer_disabled_count": later(r"P2P is disabled between connected GPUs"),
+    "comm.nvlink_peer_disabled_count": later(r"P2P is disabled between NVLINK connected GPUs", re.IGNORECASE),
 }
 _SAID: tuple[tuple[str, bool, re.Pattern[str]], ...] = (
     ("comm.virtual_bus", True, _VIRTUAL),
     ("comm.plugin_found", False, _NO_PLUGIN),
     ("comm.plugin_found", True, _PLUGIN),
-    ("comm.gpu_direct_rdma", False, re.compile(r"GPU Direct RDMA Disabled for (?:HCA|GPU)")),
-    ("comm.gpu_direct_rdma", True, re.compile(r"GPU Direct RDMA Enabled for (?:HCA|GPU)|via NET/[^\n]{1,60}/GDRDMA")),
-    ("comm.mismatch_stated", True, re.compile(r"(?:Mismatched collective detected|collective mismatch error)")),
-    ("comm.version_mismatch", True, re.compile(r"Mismatched NCCL version detected")),
-    ("comm.duplicate_gpu", True, re.compile(r"Duplicate GPU detected")),
+    ("comm.gpu_direct_rdma", False, later(r"GPU Direct RDMA Disabled for (?:HCA|GPU)")),
+    ("comm.gpu_direct_rdma", True, later(r"GPU Direct RDMA Enabled for (?:HCA|GPU)|via NET/[^\n]{1,60}/GDRDMA")),
+    ("comm.mismatch_stated", True, later(r"(?:Mismatched collective detected|collective mismatch error)")),
+    ("comm.version_mismatch", True, later(r"Mismatched NCCL version detected")),
+    ("comm.duplicate_gpu", True, later(r"Duplicate GPU detected")),
 )
 _FLAGS = {
     "NCCL_IB_DISABLE": "comm.rdma_disabled",

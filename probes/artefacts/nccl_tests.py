@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "nccl-tests"
 LONGEST = 600
@@ -18,22 +19,22 @@ GIGABYTE = 1e9
 _TYPE = r"(?:u?int(?:8|32|64)|half|float|double|bfloat16|f8e4m3|f8e5m2|fp8\w{0,6}|char)"
 _NUM = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
 _ERROR = r"(?:[0-9.]{1,8}(?:e[-+]?[0-9]{1,3})?|N/A)"
-_ROW = re.compile(
+_ROW = later(
     rf"(?:^|\s)(?P<size>[0-9]{{1,14}})\s+(?P<count>[0-9]{{1,14}})\s+{_TYPE}\s+"
     r"(?:(?P<op>sum|prod|max|min|avg|mulsum|none|all)\s+)?(?:(?P<root>-?[0-9]{1,4})\s+(?=\S+\s+\S+\s+\S+))?"
     rf"(?P<time>{_NUM})\s+(?P<alg>{_NUM})\s+(?P<bus>{_NUM})(?:\s+(?P<wrong>{_ERROR}))?"
     rf"(?:\s+(?P<time2>{_NUM})\s+(?P<alg2>{_NUM})\s+(?P<bus2>{_NUM})(?:\s+(?P<wrong2>{_ERROR}))?)?\s*$"
 )
-_AVERAGE = re.compile(r"Avg bus bandwidth\s{0,8}: (?P<average>[0-9]{1,8}(?:\.[0-9]{1,8})?)")
-_BOUNDS = re.compile(r"Out of bounds values\s{0,8}: (?P<wrong>[0-9]{1,12}) (?:OK|FAILED)")
-_RANK = re.compile(
+_AVERAGE = later(r"Avg bus bandwidth\s{0,8}: (?P<average>[0-9]{1,8}(?:\.[0-9]{1,8})?)")
+_BOUNDS = later(r"Out of bounds values\s{0,8}: (?P<wrong>[0-9]{1,12}) (?:OK|FAILED)")
+_RANK = later(
     r"#\s{1,4}Rank\s{1,4}(?P<rank>[0-9]{1,6})(?:\s{1,4}Group\s{1,4}[0-9]{1,5})?\s{1,4}Pid\s{1,8}[0-9]{1,9} on\s{1,8}"
     r"(?P<host>\S{1,80})\s{1,4}device\s{1,4}(?P<device>[0-9]{1,3}) \[[^\]]{1,20}\]\s(?P<name>[^\n]{2,60})"
 )
-_COMMAND = re.compile(
+_COMMAND = later(
     r"\b(?P<name>all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)_perf\b"
 )
-_HEADING = re.compile(
+_HEADING = later(
     r"^#(?:\s{1,80}(?:out-of-place|in-place|size|count|\(B\)|type)|\s{0,4}(?:nThread|nccl-tests|Using dev|$))"
 )
 _REDUCES = ("sum", "prod", "max", "min", "avg", "mulsum")

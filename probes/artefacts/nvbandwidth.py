@@ -5,36 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from gpuwhy.kb.facts import HOST, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.bandwidth_figures import Figures
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Reading, Text, TextFormat, Trouble
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "nvbandwidth"
 LONGEST = 2000
 MOST_BYTES = 16 << 20
 
-_TEST = re.compile(
+_TEST = later(
     r"\b(?P<name>(?:multinode_)?(?:host|device|all|one)_to_(?:host|device|all|one)(?:_\w{1,60})?_(?:ce|sm)|device_local_copy)\b"
 )
-_HEADING = re.compile(r"^\s*(?:memcpy|memory latency|latency)\b[^\n]{0,120}\((?:GB/s|ns|us)\)\s*$")
-_INDICES = re.compile(r"^\s*[0-9]{1,3}(?:\s+[0-9]{1,3})*\s*$")
+_HEADING = later(r"^\s*(?:memcpy|memory latency|latency)\b[^\n]{0,120}\((?:GB/s|ns|us)\)\s*$")
+_INDICES = later(r"^\s*[0-9]{1,3}(?:\s+[0-9]{1,3})*\s*$")
 _VALUE = r"(?:[0-9]{1,8}\.[0-9]{1,9}|N/A)"
-_ROW = re.compile(rf"^\s*(?P<index>[0-9]{{1,3}})(?P<values>(?:\s+{_VALUE})+)\s*$")
-_INLINE = re.compile(
-    rf"^\W{{0,6}}(?P<name>\w{{6,80}})[\s:|=]{{1,20}}(?P<values>{_VALUE}(?:[\s,|]{{1,8}}{_VALUE})*)\s*$"
-)
-_SUM = re.compile(r"^\s*(?:SUM|COEFFICIENT_OF_VARIATION)\s+\w{6,80}\s+[0-9.]{1,20}\s*$")
-_DEVICE = re.compile(
+_ROW = later(rf"^\s*(?P<index>[0-9]{{1,3}})(?P<values>(?:\s+{_VALUE})+)\s*$")
+_INLINE = later(rf"^\W{{0,6}}(?P<name>\w{{6,80}})[\s:|=]{{1,20}}(?P<values>{_VALUE}(?:[\s,|]{{1,8}}{_VALUE})*)\s*$")
+_SUM = later(r"^\s*(?:SUM|COEFFICIENT_OF_VARIATION)\s+\w{6,80}\s+[0-9.]{1,20}\s*$")
+_DEVICE = later(
     r"^\s*Device (?P<index>[0-9]{1,3}): (?P<name>[A-Z][^\n(]{2,60}?)\s*(?:\((?P<bus>[0-9A-Fa-f:.]{7,16})\))?\s*$"
 )
-_VERSION = re.compile(
+_VERSION = later(
     r"nvbandwidth Version: v[0-9.]{1,12}|Built from Git version|CUDA (?:Runtime|Driver) Version: [0-9]{4,6}"
 )
-_DRIVER = re.compile(r"^\s*Driver Version: (?P<version>[0-9.]{5,16})\s*$")
+_DRIVER = later(r"^\s*Driver Version: (?P<version>[0-9.]{5,16})\s*$")
 _HOST_FACTS = {
     "host_to_device_memcpy_ce": "gpu.host_to_device_bytes_per_second",
     "device_to_host_memcpy_ce": "gpu.device_to_host_bytes_per_second",

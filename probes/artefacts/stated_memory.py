@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gpuwhy.kb.facts import JOB
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import parse_number
 
 NAME = "stated-memory"
 LONGEST = 400
 _SIZE = r"(?P<size>[0-9]{1,4}(?:\.[0-9]{1,2})?)\s?(?P<unit>G(?:i?B)?|GBs?)\b"
 _EXPECTED = (
-    re.compile(
+    later(
         r"(?i)(?:data ?sheet|spec(?:s|ification|ified)?|advertised|sold|marketed|documented|product page|supposed "
         r"to (?:be|have)"
         rf"|should (?:be|have|show|report)|expect(?:ed|ing)?|instead of|rather than|not the|out of|of the|missing "
         rf"from)[^.\n]{{0,60}}?{_SIZE}"
     ),
-    re.compile(
+    later(
         rf"(?i)\b{_SIZE}[^.\n]{{0,40}}?(?:in the data ?sheet|on paper|advertised|per (?:the )?spec|according to"
         rf"|but (?:only|nvidia-smi|it|i))"
     ),
 )
-_ABOUT = re.compile(r"(?i)memory|vram|nvidia-smi|\bgi?b\b")
+_ABOUT = later(r"(?i)memory|vram|nvidia-smi|\bgi?b\b")
 
 
 def scan(text: Text) -> Iterator[Extract]:

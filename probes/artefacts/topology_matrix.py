@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "nvidia-smi-topology"
 LONGEST = 4000
 MOST_TABLES = 8
 
 _LABEL = r"(?:GPU|NIC|mlx[45]_|hfi1_|ib|bnxt_re|irdma)\d{1,3}"
-_HEADER = re.compile(rf"^\s*(?P<labels>GPU\d{{1,3}}(?:\s+{_LABEL})*)\s*(?:CPU Affinity[^\n]{{0,80}}|$)")
+_HEADER = later(rf"^\s*(?P<labels>GPU\d{{1,3}}(?:\s+{_LABEL})*)\s*(?:CPU Affinity[^\n]{{0,80}}|$)")
 _PATHS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """From the shortest to the longest: one bridge, several, the CPU's host bridge, within a socket, between sockets."""
 _ALIASES = {"SOC": "SYS", "PSB": "PIX"}
 _CELL = r"(?:X|NV\d{1,2}|NVB|PIX|PXB|PHB|PSB|NODE|SYS|SOC|DIS)"
-_ROW = re.compile(rf"^\s*(?P<label>{_LABEL})(?P<cells>(?:\s+{_CELL})+)(?=\s|$)(?P<rest>[^\n]{{0,400}})$")
+_ROW = later(rf"^\s*(?P<label>{_LABEL})(?P<cells>(?:\s+{_CELL})+)(?=\s|$)(?P<rest>[^\n]{{0,400}})$")
 _ACCESS_CELL = r"(?:X|OK|CNS|GNS|TNS|NS|DR|U)"
-_ACCESS = re.compile(rf"^\s*GPU(?P<index>\d{{1,3}})(?P<cells>(?:\s+{_ACCESS_CELL})+)\s*$")
-_LEGEND = re.compile(
+_ACCESS = later(rf"^\s*GPU(?P<index>\d{{1,3}})(?P<cells>(?:\s+{_ACCESS_CELL})+)\s*$")
+_LEGEND = later(
     r"^\s*(?:Legend:|NIC Legend:|(?:X|OK|CNS|GNS|TNS|NS|DR|U|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#)\s{1,6}= |NIC\d{1,3}: \S)"
 )
 

@@ -47,6 +47,11 @@ SAMPLES = {
         "    65698718   4     1      8%          4 GB    120\n"
     ),
     "stated-memory": "The data sheet of the A10 says 24 GB but nvidia-smi shows 22.5 GiB of memory\n",
+    "gpu-scaling": "GPUs  images/sec\n1     322\n8     561\na speedup with 2 GPUs of 1.17x\n",
+    "launcher-failures": (
+        "Root Cause (first observed failure):\n  rank      : 10 (local_rank: 2)\n  exitcode  : -9 (pid: 4471)\n"
+        "mpirun noticed that process rank 3 with PID 12 on node n7 exited on signal 9 (Killed).\n"
+    ),
     "gpustat": (
         "node7                Mon Nov 30 02:15:06 2026  550.90.12\n"
         "[0] NVIDIA A10       | 41°C,  97 % | 20111 / 23028 MB | ana(20100M) root(11M)\n"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuwhy.kb.facts import Value
-from gpuwhy.probes.artefacts.comparisons import FORMAT
-from tests.probes.artefacts.helpers import claimed, scan, values
+from gpuwhy.probes.artefacts.comparisons import FORMAT, comparison_readings
+from tests.probes.artefacts.helpers import claimed, scan, text_of, values
 
 
 def job(content: str) -> dict[str, Value]:
@@ -112,3 +112,10 @@ def test_no_line_is_claimed() -> None:
 @given(st.text(max_size=300))
 def test_any_text_is_survived(content: str) -> None:
     scan(FORMAT, content + "\n1 GPU: 0 s/it\n2 GPUs: 0 s/it\nOMP_NUM_THREADS 1s -> 0s")
+
+
+def test_sentences_about_one_and_two_gpus_are_compared_whatever_their_words() -> None:
+    text = "the training time of two GPUs is 26min and that of one GPU is 16min in an epoch."
+    found = {one.fact: one.value for one in comparison_readings(text_of(text).lines)}
+    # an epoch is the same work: 16 / 26
+    assert found["bench.scaling_speedup"] == pytest.approx(16 / 26)

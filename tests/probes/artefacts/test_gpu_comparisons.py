@@ -81,3 +81,20 @@ def test_what_differs_besides_the_card(
 
 def test_one_model_is_no_comparison() -> None:
     assert scan(FORMAT, "A100: 71 tokens/s\nA100: 66 tokens/s\ntorch 1.4.0 torch 2.1.0") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "gain"),
+    [
+        ("Both A100 and H100 take 19 seconds for one prompt", 1.0),
+        ("On the A6000, the response time was 24 seconds, while on the RTX 4090, it was 16 seconds.", 1.5),
+        ("+ The inference speed of A100 is `2.60`\n+ The inference speed of RTX 3090 is `2.73`", 2.73 / 2.60),
+    ],
+    ids=["both", "in one sentence", "without a unit, nearly the same"],
+)
+def test_sentences(text: str, gain: float) -> None:
+    assert facts(text)["bench.gpu_class_gain_ratio"] == pytest.approx(gain)
+
+
+def test_figures_without_a_unit_that_differ_are_not_judged() -> None:
+    assert "bench.gpu_class_gain_ratio" not in facts("the speed of A100 is 2.60\nthe speed of RTX 3090 is 4.00")
