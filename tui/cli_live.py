@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,10 +62,15 @@ def watch(seconds: float, specs: Mapping[str, FactSpec]) -> Gathering:
     """What this machine shows over so many seconds, with a progress bar where a person waits for it."""
     from gpuwhy.probes.live import look
 
+    return with_progress(seconds, lambda progress: look(seconds, progress, specs=specs))
+
+
+def with_progress(seconds: float, watched: Callable[[Callable[[float], None] | None], Gathering]) -> Gathering:
+    """What a watch of so many seconds gives; it is handed what shows its progress, where a person waits for it."""
     if seconds <= SHOW_PROGRESS_FROM_SECONDS or not sys.stderr.isatty():
-        return look(seconds, specs=specs)
+        return watched(None)
     try:
-        return look(seconds, lambda share: _show_progress(share, seconds), specs=specs)
+        return watched(lambda share: _show_progress(share, seconds))
     finally:
         click.echo("\r" + " " * (_BAR + 50) + "\r", nl=False, err=True)
 

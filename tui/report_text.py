@@ -65,7 +65,7 @@ class _Writer:
     def conclusion(self, one: Conclusion, full: bool) -> None:
         self.block(status_label(one), f"{one.id}  {say(one.spec.says, self.report.language)}", one.status)
         if one.because and one.because != say(one.spec.says, self.report.language):
-            self.block("", _sentence(one.because))
+            self.block("", self.about(one) + _sentence(one.because))
         if one.contradicted:
             self.block("  but", _sentence(one.contradicted))
         if one.explains:
@@ -75,6 +75,12 @@ class _Writer:
         if one.lead is not None:
             more = "; --format md has all about every fix" if sum(offer.offered for offer in one.fixes) > 1 else ""
             self.block("  proof", f"--why {one.id}{more}")
+
+    def about(self, one: Conclusion) -> str:
+        """The model that a conclusion is about, where more than one is known."""
+        models = {of.path for fact in self.report.diagnosis.facts for of in fact.entity.lineage() if of.kind == "model"}
+        lineage = () if one.lead is None or len(models) < 2 else one.lead.entity.lineage()
+        return next((f"Model {of.name}: " for of in lineage if of.kind == "model" and of.name != "this"), "")
 
     def collect(self, one: Conclusion) -> None:
         """What to collect, where the conclusion is that the artefacts do not decide."""

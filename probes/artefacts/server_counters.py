@@ -117,7 +117,7 @@ def tell(snapshots: Sequence[Snapshot], server: Entity = SERVER) -> Told:
         of = load(SINCE_START if len(snapshots) == 1 else WINDOW, entity_of(key, last.models, server))
         before = first.models.get(key) if len(snapshots) > 1 else None
         reset = any(fell(a, b) for a, b in _pairs(snapshots, key))
-        counted = _through(snapshots, key) if len(snapshots) > 1 else now
+        counted = counted_between(snapshots, key) if len(snapshots) > 1 else now
         seconds = _seconds(first, last) if len(snapshots) > 1 else None
         readings += [
             Reading("serve.cumulative", len(snapshots) == 1, *now.line("successes"), of),
@@ -139,7 +139,7 @@ def _pairs(snapshots: Sequence[Snapshot], key: Key) -> Iterator[tuple[ModelCount
     return pairwise(seen)
 
 
-def _through(snapshots: Sequence[Snapshot], key: Key) -> ModelCounters:
+def counted_between(snapshots: Sequence[Snapshot], key: Key) -> ModelCounters:
     """What was counted from the first to the last snapshot, across resets and reloads."""
     seen = [one.models[key] for one in snapshots if key in one.models]
     total: dict[str, float] = {} if key in snapshots[0].models else dict(seen[0].counters)

@@ -32,6 +32,11 @@ class Config:
         """The model; `this` where its name is not given."""
         return model(_text(self.fields, "name") or self.name or "this", server)
 
+    @property
+    def backend(self) -> str:
+        """The backend, else the platform; empty where neither is given."""
+        return _text(self.fields, "backend") or _text(self.fields, "platform") or ""
+
     def place(self, name: str) -> tuple[int | None, str | None]:
         """The line of a field, and its text."""
         return self.lines.get(name, (None, None))
@@ -42,15 +47,14 @@ def config_readings(config: Config, server: Entity = SERVER) -> Iterator[Reading
     of = config.entity(server)
     for name, fact, value in _all(config):
         yield Reading(fact, value, *config.place(name), of)
-    for step in _steps(config.fields):
+    for step in dict.fromkeys(ensemble_steps(config.fields)):
         yield Reading("serve.step_of_ensemble", True, *config.place("ensemble_scheduling"), model(step, server))
 
 
 def _all(config: Config) -> Iterator[tuple[str, str, Value]]:
     fields = config.fields
-    backend = _text(fields, "backend") or _text(fields, "platform")
-    if backend:
-        yield ("backend" if _text(fields, "backend") else "platform"), "serve.backend", backend
+    if config.backend:
+        yield ("backend" if _text(fields, "backend") else "platform"), "serve.backend", config.backend
     size = _integer(fields, "max_batch_size")
     if size is None and config.whole and "ensemble_scheduling" not in fields:
         size = 0
@@ -131,10 +135,11 @@ def _input_shapes(fields: Fields) -> Iterator[tuple[str, str, Value]]:
         yield "input", "serve.variable_shapes", any(str(dim) == "-1" for dim in dims)
 
 
-def _steps(fields: Fields) -> Iterator[str]:
+def ensemble_steps(fields: Fields) -> list[str]:
+    """The models that an ensemble calls, one entry for each call; empty for other models."""
     scheduling = _message(fields, "ensemble_scheduling") or {}
     names = (_text(one, "model_name") for one in scheduling.get("step", []) if isinstance(one, dict))
-    yield from dict.fromkeys(name for name in names if name)
+    return [name for name in names if name]
 
 
 def _accelerators(optimization: Fields) -> Iterator[str]:

@@ -356,4 +356,13 @@ SAMPLES = {
         "[10/23/2024-07:55:37] [I] Total Host Walltime: 2.09 s\n"
         "[10/23/2024-07:55:37] [W] * GPU compute time is unstable, with coefficient of variance = 16.4%.\n"
     ),
+    "triton-log": (
+        'I1130 08:06:06.193812 8996 model_lifecycle.cc:472] "loading: echo:1"\n'
+        "I1130 08:06:08.937053 8996 model_lifecycle.cc:839] \"successfully loaded 'echo'\"\n"
+        "I1130 08:06:08.944530 8996 tritonserver.cc:2598] \n| model_control_mode | MODE_POLL |\n"
+        'I1130 08:06:10.000000 8996 infer_request.cc:905] "[request id: 7] prepared: [0x0x7f] request id: 7, model: '
+        'echo, requested version: -1, batch + shape: [1,3], shape: [3]\\noverride inputs:\\n"\n'
+        'I1130 08:06:10.500000 8996 infer_response.cc:174] "add response output: output: OUT, shape: [1,3]"\n'
+        "2024-05-20T12:00:01Z E 1 model_lifecycle.cc:621] failed to load 'bad' version 1: Internal: no such file\n"
+    ),
 }
