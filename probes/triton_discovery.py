@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpuwhy.kb.facts import SERVER
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Missing
 from gpuwhy.probes.triton_http import Address, Reply, read
 

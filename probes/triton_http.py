@@ -6,9 +6,9 @@ import json
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.gathering import plain
 
 TIMEOUT_SECONDS = 5.0

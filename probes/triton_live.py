@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 from gpuwhy.kb.facts import SERVER, Absent, Entity, Fact, Origin, OriginKind, load, model
 from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass, field, replace
 from gpuwhy.probes.artefacts.attach import typed
 from gpuwhy.probes.artefacts.contract import Line, Missing, Reading
 from gpuwhy.probes.artefacts.exposition import Scrape, scrapes
@@ -238,7 +238,7 @@ def _owner(one: Reading) -> str:
 
 def _told(watched: Watched, endpoints: Endpoints) -> tuple[list[Reading], list[Missing]]:
     answered = {"serve.metrics_answered": watched.scrape is not None, "serve.statistics_answered": bool(watched.states)}
-    readings = [Reading(fact, value, entity=SERVER) for fact, value in answered.items()]
+    readings = [Reading(fact, True, entity=SERVER) for fact, value in answered.items() if value]
     missing = [
         Missing("serve.metrics_answered" if what == "metrics" else "serve.statistics_answered", reason, entity=SERVER)
         for what, reason in watched.reasons.items()

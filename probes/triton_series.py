@@ -7,10 +7,10 @@ the time by which a stretch took longer than its requests usually take.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import SERVER, Entity, load
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.server_counters import WINDOW, Key, ModelCounters, Snapshot, difference, entity_of, fell
 

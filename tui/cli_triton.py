@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.tui.durations import duration
 
 if TYPE_CHECKING:

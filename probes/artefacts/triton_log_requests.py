@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.averages import median
 from gpuwhy.kb.facts import load, model
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Line, Reading
 
 LOGGED = "logged requests"
