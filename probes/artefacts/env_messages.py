@@ -40,6 +40,17 @@ _CODES = tuple(LazyPattern(spaced(one), one) for one in CODES)
 _SOURCE_LINE = re.compile(r"\bCUDA error at [^\s:]{1,200}:(?P<line>[0-9]{1,6})\b")
 
 
+_AVAILABLE = (
+    LazyPattern(
+        r"\btorch\.cuda\.is_available(?:\(\))?['\")]{0,3}\s{0,3}(?:returns?|returned|is|gives|:|=|->|,)?[\s:=,]{0,4}"
+        r"(?P<answer>True|False)\b"
+    ),
+    LazyPattern(r"\bCUDA (?:is )?available['\"?]{0,2}\s{0,3}[:=]\s{0,3}['\"]?(?P<answer>True|False|yes|no)\b"),
+    LazyPattern(r"\bcuda_available['\"]?\s{0,3}[:=]\s{0,3}(?P<answer>True|False)\b"),
+)
+"""How a program answers, or is quoted, when it is asked for CUDA."""
+
+
 def scan(text: Text) -> Iterable[Extract]:
     """One extract of all statements of a text; of several wordings of one statement the first is quoted."""
     flow = Flow.of(text.lines)
@@ -50,6 +61,9 @@ def scan(text: Text) -> Iterable[Extract]:
         if match is not None:
             found.note(wording, match)
     _codes(flow, lowered, found)
+    for pattern in _AVAILABLE:
+        for match in _first_three(pattern.finditer(flow.text, lowered)):
+            found.put("job.cuda_available", match["answer"].lower() in ("true", "yes"), match)
     if found.readings:
         yield Extract(NAME, tuple(found.readings.values()), claimed=frozenset(found.claimed))
 

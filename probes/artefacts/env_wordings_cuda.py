@@ -57,7 +57,7 @@ CUDA_ERRORS = (
     CudaError(
         "no_kernel_image",
         (209, 48),
-        ("cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU"),
+        ("cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU", "hipErrorNoBinaryForGpu"),
         r"\bno kernel image is available for execution on the device\b",
     ),
     CudaError("invalid_device_function", (98, 8), ("cudaErrorInvalidDeviceFunction",), r"\binvalid device function\b"),

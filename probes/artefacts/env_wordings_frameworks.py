@@ -9,6 +9,8 @@ _CAPABILITY = {"capability": "said.gpu_capability", "needed": "said.needed_capab
 BUILD: tuple[EnvWording, ...] = (
     *said(
         "cpu_only_build",
+        r"\b(?:wasn't|isn't|weren't|was not|is not) (?:build|built|compiled) with (?:CUDA|GPU)\b(?! binaries| kernel)",
+        r"\bCould not run 'aten::[\w.]{1,60}' with arguments from the 'CUDA' backend\b",
         r"\bTorch not compiled with CUDA enabled\b",
         r"\bPyTorch (?:is |was )?(?:not compiled with|compiled without) CUDA\b",
         r"\bCUDA used to build PyTorch: (?:None|N/?A)\b",
@@ -34,6 +36,7 @@ BUILD: tuple[EnvWording, ...] = (
     ),
     *said(
         "architecture_unsupported",
+        r"\b(?:sm_[0-9]{2,3}|compute capability [0-9]{1,2}\.[0-9])\)? (?:is|are) not supported\b",
         r"\bwith CUDA capability sm_(?P<sm>[0-9]{2,3})a? is not compatible with the current PyTorch installation\b",
         r"\bPyTorch no longer supports this GPU because it is too old\b",
         r"\bMinimum and Maximum cuda capability supported by this version of PyTorch\b",
@@ -60,6 +63,8 @@ BUILD: tuple[EnvWording, ...] = (
     ),
     *said(
         "driver_insufficient",
+        r"\bCUDA driver version[^\n]{0,40} (?:less|lower|older) than[^\n]{0,24} runtime\b",
+        r"\bdriver [0-9]{3}\.[0-9.]{1,10} (?:does not|doesn.t|cannot) support cuda ?[0-9]",
         r"\bNVIDIA driver on your system is too old(?: \(found version (?P<driver_cuda>[0-9]{4,6})\))?",
         r"\bCUDA driver (?:version )?(?:[0-9.]{1,8} )?is (?:too old|older than)\b",
         r"\bdriver (?:version )?(?:is )?(?:too old|out of date)\b[^\n]{0,80}\bCUDA\b",
@@ -73,6 +78,9 @@ BUILD: tuple[EnvWording, ...] = (
 UNAVAILABLE: tuple[EnvWording, ...] = (
     *said(
         "no_device",
+        r"\bspecifies invalid or unsupported gpu id [0-9]",
+        r"\bonly 0 Devices available\b",
+        r"\bTorch is not able to use GPU\b",
         r"\bNo CUDA GPUs are available\b",
         r"\bNo CUDA-capable device is available\b",
         r"\bno (?:compatible|supported|usable|nvidia) (?:GPUs?|devices?) (?:were |was )?(?:discovered|detected|"
@@ -91,6 +99,9 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
     ),
     *said(
         "driver_not_found",
+        r"\bWSL environment detected but no adapters were found\b",
+        r"\b(?:NVML_)?ERROR_LIBRARY_NOT_FOUND\b",
+        r"\bNVMLError_LibraryNotFound\b",
         r"\bFound no NVIDIA driver on your system\b",
         r"\bCould not find cuda drivers on your machine\b",
         r"\bCould not load dynamic library '(?:libcuda\.so|nvcuda\.dll)",
@@ -129,6 +140,10 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
 UNSUPPORTED_TYPES: tuple[EnvWording, ...] = (
     *said(
         "dtype_unsupported",
+        r"\b(?:does not|doesn.t) support (?:bf16|bfloat16|fp8|float8|fp4|tf32)\b",
+        r"\bcompute capability (?P<capability>[0-9]{1,2}\.[0-9]),? (?:but )?(?:the )?minimum (?:required )?(?:is "
+        r")?(?P<needed>[0-9]{1,2}\.[0-9])",
+        r"\bCUBLAS_STATUS_ARCH_MISMATCH\b",
         r"\bb?float16 is only supported on GPUs with compute capability of at least (?P<needed>[0-9]{1,2}\.[0-9])"
         r"(?:[^\n]{0,120}? has compute capability (?P<capability>[0-9]{1,2}\.[0-9]))?",
         r"\bFlash ?Attention(?:[- ]?[0-9])? (?:only |is only )?(?:supports?|supported on|requires?|works "

@@ -10,8 +10,9 @@ _VERSIONS = {"library": "host.nvml_library_version", "module": "host.kernel_modu
 DRIVER: tuple[EnvWording, ...] = (
     *said(
         "version_mismatch",
+        r"\bERROR_LIB_RM_VERSION_MISMATCH\b",
         r"\bdriver/library version mismatch\b",
-        rf"\bAPI mismatch: the client(?: \([^)\n]{{1,60}}\))? has the version "
+        rf"\bthe client(?: \([^)\n]{{1,60}}\))? has the version "
         rf"(?P<library>[0-9]{{3}}\.[0-9.]{{1,12}}?),?{_K}"
         rf"(?:but|while){_K}this kernel module has(?: the)?{_K}(?:the )?version "
         rf"(?P<module>[0-9]{{3}}\.[0-9.]{{1,12}}?)\.?(?=[\s,;]|$)",
@@ -37,6 +38,9 @@ DRIVER: tuple[EnvWording, ...] = (
     ),
     *said(
         "module_not_loaded",
+        r"\b(?:NVML_)?ERROR_DRIVER_NOT_LOADED\b",
+        r"\bNVMLError_DriverNotLoaded\b",
+        r"\bnvml error: driver not loaded\b",
         r"\bcould not insert '?nvidia(?:[_-]\w{1,10})?'?: (?:Key was rejected by service|Required key not available|"
         r"Operation not permitted)",
         r"\bcould not insert '?nvidia(?:[_-]\w{1,10})?'?: (?:No such device|Invalid argument|Exec format error|"
@@ -54,6 +58,7 @@ DRIVER: tuple[EnvWording, ...] = (
     ),
     *said(
         "nouveau_conflict",
+        r"\bNouveau kernel driver is currently in use\b",
         rf"\bNVIDIA probe routine was not called for [0-9]{{1,2}} device\(s\){_K}",
         r"\bnvidia probe routine was not called\b",
         r"\bconflicting(?: \w{1,12}){0,3} driver\b[^\n]{0,60}\b(?:nouveau|rivafb|nvidiafb)\b",
@@ -125,6 +130,7 @@ FABRIC: tuple[EnvWording, ...] = (
 CONTAINERS: tuple[EnvWording, ...] = (
     *said(
         "no_container_runtime",
+        r"\bno runtime for \\?.?nvidia\\?.? is configured\b",
         r"\bcould not select device driver ['\"]{0,2}\w{0,10}['\"]{0,2} with capabilities: \[\[[^\]\n]{0,40}gpu",
         r"\bnvidia-container-cli: (?:initialization|container|detection|mount|ldcache|device) error:",
         r"\bunresolvable CDI devices? [^\n]{0,40}nvidia\b",
@@ -176,8 +182,9 @@ SHARING: tuple[EnvWording, ...] = (
     ),
     *said(
         "vgpu_profile",
-        r"\b(?:NVIDIA |GRID |Tesla )?(?P<profile>(?:A|L|V|T|P|M|H|B|RTX|RTXA|"
-        r"RTX6000-Ada)[0-9]{0,5}[A-Z]{0,4}-[0-9]{1,3}(?:-[0-9]{1,2})?[QCBA])\b",
+        r"(?-i:\b(?:NVIDIA |GRID |Tesla )?(?P<profile>(?:(?:A|L|V|T|P|M|H|B)[0-9]{1,3}[A-Z]{0,3}|RTX ?(?:PRO "
+        r")?[A-Z]?[0-9]{4}[A-Z]{0,3})"
+        r"-[0-9]{1,3}(?:-[0-9]{1,2})?[QCBA])\b)",
         groups={"profile": "said.vgpu_profile"},
     ),
     *said(
