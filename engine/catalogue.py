@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpuwhy.engine.versions import of_versions
 from gpuwhy.engine.xids import of_xids
 from gpuwhy.kb.catalogue import Known, typed
 from gpuwhy.kb.facts import HOST, Entity, Fact, FactBase, Origin, OriginKind, gpu
@@ -21,7 +22,8 @@ def with_catalogue(kb: KnowledgeBase, base: FactBase) -> FactBase:
 
 def described(kb: KnowledgeBase, base: FactBase) -> list[Fact]:
     """Facts of the catalogue about the GPUs and the machine of this base that were not read."""
-    return [*_of_gpus(kb, base), *_of_machine(kb, base), *of_xids(kb, base)]
+    found = [*_of_gpus(kb, base), *_of_machine(kb, base), *of_xids(kb, base)]
+    return [*found, *of_versions(kb, base, found)]
 
 
 def _of_gpus(kb: KnowledgeBase, base: FactBase) -> Iterator[Fact]:

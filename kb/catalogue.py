@@ -16,7 +16,7 @@ from gpuwhy.kb.facts import Value
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.kb.units import parse_quantity
 
-SECTIONS = ("chips", "gpus", "instances", "xids")
+SECTIONS = ("chips", "gpus", "instances", "xids", "versions", "numbers")
 
 XID_CLASSES = (
     "lost", "memory", "internal", "link", "bus", "power", "corrected", "remap", "hang", "application", "software",
@@ -27,6 +27,7 @@ XID_CLASSES = (
 _BRANDS = ("nvidia", "tesla", "geforce", "grid")
 _CUT = re.compile(r"\s*(?:\.{2,}|…)\s*\Z")
 _SLICE = re.compile(r"(?:\bmig\b.*| \d{1,3}(?:q|c|a|b|cme)| laptop gpu| with max q design)\s*\Z")
+_VERSION = re.compile(r"\s{0,4}v?([0-9]{1,4}(?:\.[0-9]{1,3}){0,4})")
 _SEPARATORS = re.compile(r"[\s_/-]+")
 
 
@@ -84,6 +85,22 @@ class Catalogue:
             if any(fnmatchcase(lowered, pattern.lower()) for pattern in entry["names"]):
                 return _values(entry["values"], entry["names"][0])
         return []
+
+    def of_version(self, fact: str, version: str) -> list[Known]:
+        """What is known of the thing whose version this fact holds; empty if nothing is."""
+        number = version_number(version)
+        if number is None:
+            return []
+        return [
+            known
+            for entry in self.sections.get("versions", ())
+            if entry["of"] == fact and _within(number, entry)
+            for known in _values(entry["values"], f"{fact} {version}")
+        ]
+
+    def numbers(self) -> list[tuple[str, str]]:
+        """Facts that hold a version, each with the fact that becomes its number."""
+        return [(entry["of"], entry["gives"]) for entry in self.sections.get("numbers", ())]
 
     def xid(self, code: int) -> Xid | None:
         """What an Xid code means; None for one that the catalogue does not have."""
@@ -145,6 +162,20 @@ def _sections(documents: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Mapp
         for section in SECTIONS:
             found[section].extend(document.get(section, ()))
     return {section: tuple(entries) for section, entries in found.items()}
+
+
+def version_number(version: str) -> int | None:
+    """A version as a number that can be compared, of its first three parts: 535.104.05 is 535104005."""
+    found = _VERSION.match(version)
+    if found is None:
+        return None
+    parts = [int(part) for part in found.group(1).split(".")][:3]
+    return sum(part * 1000**place for part, place in zip(parts, (2, 1, 0), strict=False))
+
+
+def _within(number: int, entry: Mapping[str, Any]) -> bool:
+    first, end = version_number(entry["from"]), version_number(entry["below"])
+    return first is not None and end is not None and first <= number < end
 
 
 def normal(name: str) -> str:

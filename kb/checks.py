@@ -63,6 +63,9 @@ class _Checker:
                     self.named_once(source, here, section, normal(name) if isinstance(name, str) else name)
                 for word, plain in entry.get("values", {}).items():
                     self.catalogue_value(source, (*here, "values", word), word, plain)
+                for key in ("of", "gives"):
+                    if key in entry:
+                        self.fact(source, (*here, key), entry[key])
                 if "source" in entry:
                     self.judged(source, here, entry)
 

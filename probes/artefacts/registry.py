@@ -46,6 +46,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "\"test_categories\"", "dcgm")),
     Entry("env_messages", ("cuda", "nvidia", "nvrm", "nvml", "gpu", "torch", "driver", "libcu", "bf16", "fp8",
         "anomaly", "mps ", "jaxlib")),
+    Entry("env_versions", ("torch", "cuda", "driver version", "kernel module", "cudnn", "release ", "nvidia-")),
     Entry("framework_messages", ("gpu available", "ultralytics", "yolov", "device", " cpu", "launch_blocking",
         "offload", "mixed precision", "tensor cores", "grid size", "many workers")),
     Entry("framework_oom", ("out of memory", "out_of_memory", "alloc_failed", "allocation_failed",

@@ -25,6 +25,10 @@ SAMPLES = {
         "NVRM: API mismatch: the client has the version 535.161.08, but\n"
         "NVRM: this kernel module has the version 535.129.03.\n"
     ),
+    "software-versions": (
+        "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\nNvidia driver version: 450.51.06\n"
+        "nvidia-nccl-cu12          2.21.5\nCuda compilation tools, release 12.4, V12.4.131\n"
+    ),
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
     "framework-oom": (
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"

@@ -131,6 +131,16 @@ MESSAGES = [
     ("mps_unreachable", "Cannot find MPS control daemon process"),
     ("mps_unreachable", "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server"),
     ("debug_mode", "UserWarning: Anomaly Detection has been enabled. This mode will increase the runtime"),
+    ("version_mismatch", "error getting device info: ERROR_LIB_RM_VERSION_MISMATCH"),
+    ("module_not_loaded", "Failed to get device count: NVML_ERROR_DRIVER_NOT_LOADED"),
+    ("nouveau_conflict", "ERROR: The Nouveau kernel driver is currently in use by your system."),
+    ("no_container_runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
+    ("no_device", "instance group net_0 of model net specifies invalid or unsupported gpu id 0. GPUs with at least"),
+    ("driver_not_found", "WSL environment detected but no adapters were found."),
+    ("cpu_only_build", "Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend"),
+    ("cpu_only_build", "xFormers wasn't build with CUDA support"),
+    ("driver_insufficient", "CUDA driver version: 11040 is less than CUDA runtime version: 12010"),
+    ("dtype_unsupported", "RuntimeError: Device does not support bfloat16"),
     ("vgpu_profile", "<product_name>NVIDIA A10-4Q</product_name>"),
 ]  # fmt: skip
 
@@ -151,7 +161,6 @@ def test_a_message_is_the_statement_that_it_makes(fact: str, text: str) -> None:
         "CUDA out of memory. Tried to allocate 2.00 GiB",
         "RuntimeError: CUDA error: device-side assert triggered",
         "CUDA error 700: an illegal memory access was encountered",
-        "torch 2.4.0+cu121, driver 550.54, CUDA available: True",
         "CUDA_VISIBLE_DEVICES=0,1 python train.py",
         "export CUDA_VISIBLE_DEVICES=0",
         "| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |",
@@ -168,6 +177,23 @@ def test_a_message_is_the_statement_that_it_makes(fact: str, text: str) -> None:
 )  # fmt: skip
 def test_a_healthy_line_says_nothing(text: str) -> None:
     assert scan(FORMAT, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "available"),
+    [
+        ("torch.cuda.is_available(): False", False),
+        (">>> torch.cuda.is_available()\nFalse", False),
+        ("Is CUDA available: False", False),
+        ("CUDA available: True", True),
+    ],
+)
+def test_the_answer_of_the_framework_is_read(text: str, available: bool) -> None:
+    assert values(scan(FORMAT, text))["job.cuda_available", "job:this"] is available
+
+
+def test_a_model_name_is_no_virtual_gpu() -> None:
+    assert scan(FORMAT, "loading llama-7b on the gpu") == []
 
 
 def test_the_number_of_the_error_and_the_figures_are_read() -> None:
