@@ -169,8 +169,8 @@ def version_number(version: str) -> int | None:
     found = _VERSION.match(version)
     if found is None:
         return None
-    parts = [int(part) for part in found.group(1).split(".")][:3]
-    return sum(part * 1000**place for part, place in zip(parts, (2, 1, 0), strict=False))
+    scales = (1_000_000, 1_000, 1)
+    return sum(int(part) * scale for part, scale in zip(found.group(1).split("."), scales, strict=False))
 
 
 def _within(number: int, entry: Mapping[str, Any]) -> bool:
