@@ -72,6 +72,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("gpu_digest", ("kernels", "launches")),
     Entry("gpu_scaling", ("gpus", "gpu ", "gpu\t", "gpu|", "gpu,", "ranks", "world", "speedup", "speed-up", "scaleup",
         "scale-up", "nodes", "devices")),
+    Entry("gpu_metrics", ("dcgm_", "nvidia_smi_")),
     Entry("gpustat", ("mb |", "mb|", " mb")),
     Entry("hardware_messages", ("uncorrectable ecc", "eccuncorrectable", "ecc_uncorrectable", "ecc uncorrectable")),
     Entry("host_cpu", ("load average", "cpu(s)", "command", " cmd", "%iowait", "cpu(s):")),
