@@ -2,17 +2,21 @@
 
 A paste may hold a gauge of one GPU many times: the output of `watch`, several tables, the rows of a monitor. The fact
 is then the median, with the extremes beside it, so that an idle sample and a loaded one are never mixed unseen.
+
+Two tables have no middle: between one before a job and one during it lies nothing that ever was. Of two moments that
+are no rows of a monitor one is used as a whole: the later of those at work, where work is at least half of the higher
+utilisation. The other is told as set aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import Entity, Value
 from gpuwhy.kb.records import dataclass
-from gpuwhy.probes.artefacts.contract import Missing, Reading
+from gpuwhy.probes.artefacts.contract import Missing, Reading, Trouble
 
 TEXT_LIMIT = 200
 
@@ -68,6 +72,7 @@ _LISTS = frozenset(
         "gpu.compute_process_count",
         "gpu.processes_memory_bytes",
         "gpu.graphics_processes_memory_bytes",
+        "gpu.nameless_processes_memory_bytes",
     }
 )
 GAUGES = (
@@ -103,7 +108,10 @@ GAUGES = (
 
 _SAMPLED = GAUGES - _LISTS
 
+_NO_LIST = "gpu.process_list_unreadable"
+
 SAMPLE_COUNT = "gpu.sample_count"
+UTILIZATION = "gpu.utilization_share"
 
 _MOST_CHANGES = 8
 
@@ -126,15 +134,21 @@ class Sample:
     text: str | None
     observed_at: str | None
     rank: int
+    moment: int
 
 
 class Gauges:
     """Collects what an artefact says, moment by moment, and folds it into readings.
 
-    `begin` starts a new moment; `put` notes a value, `lack` a value that the artefact says cannot be had.
+    `begin` starts a new moment; `put` notes a value, `lack` a value that the artefact says cannot be had. `monitor` is
+    False where moments are tables that a person took, not rows of one run of a tool. After `fold`, `set_aside` tells of
+    moments that were not used.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, monitor: bool = True) -> None:
+        self._monitor = monitor
+        self._moment = 0
+        self.set_aside: list[Trouble] = []
         self._now: dict[tuple[str, Entity], Sample] = {}
         self._past: dict[tuple[str, Entity], list[Sample]] = {}
         self._moments: dict[Entity, int] = {}
@@ -154,7 +168,7 @@ class Gauges:
         known = self._now.get(key)
         if known is None or rank < known.rank:
             cut = None if text is None else text.strip()[:TEXT_LIMIT]
-            self._now[key] = Sample(value, line, cut, self.observed_at, rank)
+            self._now[key] = Sample(value, line, cut, self.observed_at, rank, self._moment)
 
     def lack(self, fact: str, entity: Entity, reason: str, line: int | None) -> None:
         """Notes that the artefact says why a fact cannot be had."""
@@ -163,6 +177,9 @@ class Gauges:
     def fold(self) -> tuple[tuple[Reading, ...], tuple[Missing, ...]]:
         """All readings, gauges folded over the moments, and what is missing and was not read at any other moment."""
         self._close()
+        if not self._monitor:
+            for device in [one for one, count in self._moments.items() if count == 2]:
+                self._use_one_moment(device)
         readings = [one for (fact, entity), past in self._past.items() for one in _folded(fact, entity, past)]
         readings += [Reading(SAMPLE_COUNT, count, entity=entity) for entity, count in self._moments.items()]
         missing = [
@@ -171,7 +188,28 @@ class Gauges:
         readings += _unreported_memory(missing)
         return tuple(readings), tuple(missing)
 
+    def _use_one_moment(self, device: Entity) -> None:
+        """Of two moments of a GPU keep the one at work, in all gauges of the GPU and of what is on it."""
+        own = {key: past for key, past in self._past.items() if _moves(*key) and device in key[1].lineage()}
+        sampled = [one for (fact, entity), past in own.items() if entity == device and fact in _SAMPLED for one in past]
+        moments = sorted({one.moment for one in sampled})
+        work = {one.moment: one for one in self._past.get((UTILIZATION, device), ())}
+        used = used_moment(moments, {moment: float(one.value) for moment, one in work.items()})
+        listed = any(one.moment == used for one in own.get(("gpu.process_count", device), ()))
+        for key, past in own.items():
+            now = [one for one in past if one.moment == used]
+            if now:
+                self._past[key] = now
+            elif listed and (key[0] in {*_LISTS, _NO_LIST} or key[1].kind == "process"):
+                del self._past[key]  # that process was there at the other moment only
+        self._moments[device] = 1
+        for moment in moments:
+            if moment != used:
+                first = next(one for one in sampled if one.moment == moment)
+                self.set_aside.append(Trouble(first.line, _told(device, work.get(moment), work.get(used))))
+
     def _close(self) -> None:
+        self._moment += 1
         devices: dict[Entity, None] = {}
         for (fact, entity), sample in self._now.items():
             self._past.setdefault((fact, entity), []).append(sample)
@@ -187,6 +225,25 @@ def _unreported_memory(missing: Sequence[Missing]) -> Iterator[Reading]:
     for one in missing:
         if one.fact == "gpu.memory_total_bytes" and not is_error(one.reason):
             yield Reading("gpu.memory_reported", False, one.line, one.reason, one.entity)
+
+
+def _moves(fact: str, entity: Entity) -> bool:
+    return fact in GAUGES or fact in EVENTS or fact == _NO_LIST or entity.kind == "process"
+
+
+def used_moment(moments: Sequence[int], work: Mapping[int, float]) -> int:
+    """The later of the moments at work: those with at least half of the highest utilisation; without one the last."""
+    if set(work) != set(moments):
+        return moments[-1]
+    return max(moment for moment in moments if work[moment] >= 0.5 * max(work.values()))
+
+
+def _told(device: Entity, aside: Sample | None, used: Sample | None) -> str:
+    def shown(one: Sample | None) -> str:
+        return "" if one is None else f" (utilisation {float(one.value) * 100:.0f} %)"
+
+    place = "another one" if used is None or used.line is None else f"the one at line {used.line}"
+    return f"this moment of {device.path}{shown(aside)} is set aside for {place}{shown(used)}"
 
 
 def is_error(reason: str) -> bool:

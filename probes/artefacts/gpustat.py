@@ -42,7 +42,7 @@ class _Use:
 
 def scan(text: Text) -> Iterator[Extract]:
     """One extract of all gpustat lines in a text, gauges folded where a GPU comes several times."""
-    gauges = Gauges()
+    gauges = Gauges(monitor=False)
     claimed: set[int] = set()
     seen: set[int] = set()
     before: Line | None = None
@@ -64,7 +64,7 @@ def scan(text: Text) -> Iterator[Extract]:
         before = line
     if claimed:
         readings, missing = gauges.fold()
-        yield Extract(NAME, readings, missing, frozenset(claimed))
+        yield Extract(NAME, readings, missing, frozenset(claimed), tuple(gauges.set_aside))
 
 
 def _put(gauges: Gauges, device: Entity, found: re.Match[str], line: int) -> None:

@@ -25,7 +25,7 @@ _REACH = 3
 
 def scan(text: Text) -> Iterator[Extract]:
     """One extract of all summary tables in a text, their gauges folded over the tables."""
-    reader = _Reader(Gauges())
+    reader = _Reader(Gauges(monitor=False))
     for position, line in enumerate(text.lines):
         reader.take(line, text.lines[max(0, position - 3) : position])
     extract = reader.extract()
@@ -65,7 +65,7 @@ class _Reader:
     def extract(self) -> Extract:
         self._finish()
         readings, missing = self._gauges.fold()
-        return Extract(NAME, readings, missing, frozenset(self._claimed), tuple(self._troubles))
+        return Extract(NAME, readings, missing, frozenset(self._claimed), (*self._troubles, *self._gauges.set_aside))
 
     def _banner(self, banner: re.Match[str], line: Line, before: Sequence[Line]) -> None:
         self._finish()
