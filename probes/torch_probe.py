@@ -91,6 +91,8 @@ def look(
     finally:
         _end(child)
         reader.join(timeout=2.0)
+        if child.stdout is not None and not reader.is_alive():
+            child.stdout.close()
     return found
 
 
