@@ -10,6 +10,9 @@ from gpuwhy.kb.records import replace
 from gpuwhy.probes.artefacts.contract import Extract, Reading
 from gpuwhy.probes.artefacts.pci_places import joined
 
+UNNAMED = "this"
+"""The name of a model in artefacts that do not name it."""
+
 MAX_CAPACITY_DIFFERENCE = 0.12
 """A failure's device and a listed GPU are the same card only if their memory sizes agree: a message counts what the
 card leaves to programs, a table what it has."""
@@ -40,7 +43,12 @@ def attach(extracts: Extracts, specs: Mapping[str, FactSpec]) -> tuple[list[Fact
                 entity = rename.get(missing.entity, missing.entity)
                 absent.append(Absent(missing.fact, entity, missing.reason, _origin(name, missing.line, None)))
     facts, absent = _joined(facts, absent)
-    return _detach(facts), absent, odd
+    facts = _detach(facts)
+    one = _only_model(facts)
+    if one is not None:
+        facts = [replace(fact, entity=_renamed(fact.entity, one)) for fact in facts]
+        absent = [replace(lack, entity=_renamed(lack.entity, one)) for lack in absent]
+    return facts, absent, odd
 
 
 def _origin(name: str, line: int | None, text: str | None) -> Origin:
@@ -108,6 +116,19 @@ def _joined(facts: list[Fact], absent: list[Absent]) -> tuple[list[Fact], list[A
         [replace(one, entity=moved(one.entity)) for one in facts],
         [replace(one, entity=moved(one.entity)) for one in absent],
     )
+
+
+def _only_model(facts: list[Fact]) -> Entity | None:
+    """The only model that has a name, if artefacts that name none are about a model too."""
+    models = {one for fact in facts for one in fact.entity.lineage() if one.kind == "model"}
+    named = [one for one in models if one.name != UNNAMED]
+    return named[0] if len(named) == 1 and len(models) == 2 else None
+
+
+def _renamed(entity: Entity, one: Entity) -> Entity:
+    if entity.kind == "model":
+        return one if entity.name == UNNAMED else entity
+    return entity if entity.parent is None else replace(entity, parent=_renamed(entity.parent, one))
 
 
 def _detach(facts: list[Fact]) -> list[Fact]:

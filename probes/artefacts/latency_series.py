@@ -29,13 +29,14 @@ HINTS = (
     "sleep",
     "interval",
     "qps",
+    "req ",
 )
 
 _N = rf"({NUMBER})"
 _D = rf"{_N}\s{{0,3}}(ns|us|µs|usec|ms|msec|milliseconds?|s|secs?|seconds?|min|minutes?)\b"
 _DURATION = re.compile(rf"(?<![\w.]){_D}")
 _ABOUT = re.compile(
-    r"\b(?:infer\w{0,8}|requests?|latency|predict\w{0,6}|response|query|queries|generat\w{0,5}|"
+    r"\b(?:infer\w{0,8}|req(?:uest)?s?|latency|predict\w{0,6}|response|query|queries|generat\w{0,5}|"
     r"session\.run|forward|call)\b",
     re.I,
 )

@@ -30,6 +30,14 @@ HINTS = (
     "graph capturing finished",
     "torch.compile takes",
     "init engine",
+    "num_requests_",
+    "num_running_reqs",
+    "num_queue_reqs",
+    "requests_processing",
+    "requests_deferred",
+    "tgi_batch_current_size",
+    "tgi_queue_size",
+    "cache_usage_perc",
 )
 
 _N = rf"({NUMBER})"
@@ -75,6 +83,24 @@ _SLOTS = re.compile(
     r"\b(?:max[_-]num[_-]seqs|max[_-]running[_-]requests|n_slots|n_parallel)[\"']?\s{0,3}[=: ]\s{0,3}([0-9]{1,6})\b"
 )
 _EAGER = re.compile(r"\benforce[_-]eager[\"']?\s{0,2}[=:]\s{0,2}(True|False)\b", re.I)
+_GAUGES = re.compile(
+    rf"\b(?:vllm|sglang|llamacpp|tgi)?[:_]?(num_requests_running|num_requests_waiting|num_running_reqs|num_queue_reqs|"
+    rf"requests_processing|requests_deferred|batch_current_size|queue_size|gpu_cache_usage_perc|kv_cache_usage_perc|"
+    rf"token_usage)(?:\{{[^}}\n]{{0,300}}\}})?[ =:]{{1,4}}{_N}(?![\w%])"
+)
+_GAUGE_FACTS = {
+    "num_requests_running": "running_count",
+    "num_running_reqs": "running_count",
+    "requests_processing": "running_count",
+    "batch_current_size": "running_count",
+    "num_requests_waiting": "waiting_count",
+    "num_queue_reqs": "waiting_count",
+    "requests_deferred": "waiting_count",
+    "queue_size": "waiting_count",
+    "gpu_cache_usage_perc": "kv_cache_used_share",
+    "kv_cache_usage_perc": "kv_cache_used_share",
+    "token_usage": "kv_cache_used_share",
+}
 _PREEMPTED = re.compile(r"\btotal(?:_cumulative|_num_cumulative)?_preemption(?:_cnt|s)?=([0-9]{1,9})\b")
 _PREEMPTION = re.compile(r"\b(?:is|was) preempted by PreemptionMode|\bpreempted\b[^\n]{0,80}\bKV cache")
 _BUILD = re.compile(
@@ -103,10 +129,11 @@ class _Walk:
         self.requests: dict[str, list[float]] = {}
         self.last: Line | None = None
         self.preempted: int | None = None
+        self.gauges: dict[str, float] = {}
 
     def read(self, line: Line) -> bool:
         found = self._vllm(line) or self._sglang(line) or self._tgi(line) or self._llama(line)
-        return self._settings(line) or found
+        return self._settings(line) or self._gauges(line) or found
 
     def _vllm(self, line: Line) -> bool:
         found = _VLLM.search(line.text)
@@ -135,6 +162,24 @@ class _Walk:
         if any(known.get(fact) for fact in ("running_count", "waiting_count", "output_tokens_per_second")):
             self.intervals.append((known, line))
         return True
+
+    def _gauges(self, line: Line) -> bool:
+        found = False
+        for name, number in _GAUGES.findall(line.text):
+            value, fact = parse_number(number), _GAUGE_FACTS[name]
+            if value is None or (fact == "kv_cache_used_share" and value > 1):
+                continue
+            if fact in self.gauges:
+                self._close_gauges()
+            self.gauges[fact] = value
+            self.last, found = line, True
+        return found
+
+    def _close_gauges(self) -> None:
+        """One scrape is one interval."""
+        if self.gauges and self.last is not None:
+            self.intervals.append((self.gauges, self.last))
+        self.gauges = {}
 
     def _software(self, name: str, line: Line) -> None:
         self.loads.say("serve.software", _SOFTWARE[name], line, SERVER)
@@ -187,6 +232,7 @@ class _Walk:
 
     def readings(self) -> Iterator[Reading]:
         """All readings; the load of the log last, with its intervals and requests folded."""
+        self._close_gauges()
         if self.intervals or self.requests or self.preempted:
             load = self.loads.start("log")
             self._fold_intervals(load)

@@ -66,7 +66,7 @@ _FIELDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"\b{_N} threads and ([0-9]{{1,7}}) connections", re.I), "wrk"),
     (re.compile(
         rf"\b(?:requests?/s(?:ec)?|requests per second|rps|"
-        rf"throughput)\b\s{{0,4}}[:=]\s{{0,12}}{_N}(?!\s{{0,3}}(?:tok|[kmg]?i?b\b|infer|qps))"
+        rf"throughput)\b\s{{0,4}}[:=]\s{{0,12}}{_N}(?![\d.])(?!\s{{0,3}}(?:tok|[kmg]?i?b\b|infer|qps))"
         , re.I), "serve.requests_per_second"),
     (re.compile(
         rf"\b(?:throughput|requests/sec)\b\s{{0,4}}[:=]?\s{{0,12}}{_N}\s{{0,3}}(?:req(?:uests)?/s|rps|qps|"
@@ -96,7 +96,7 @@ _STATISTICS = {
 }  # fmt: skip
 _NOT = re.compile(
     r"\b(?:epoch|loss|step time|it/s|queue|compute|inference|infer|gpu|h2d|d2h|ttft|tpot|itl|token|"
-    r"usec\b|storage|clat|slat|iops)",
+    r"usec\b|min = |walltime|storage|clat|slat|iops)",
     re.I,
 )
 

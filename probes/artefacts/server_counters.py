@@ -41,6 +41,14 @@ _TIME_FACTS = (
     ("compute_infer", "serve.compute_infer_seconds"),
     ("compute_output", "serve.compute_output_seconds"),
 )
+_TOTAL_FACTS = (
+    ("request", "serve.server_total_seconds"),
+    ("queue", "serve.queue_total_seconds"),
+    ("compute_input", "serve.compute_input_total_seconds"),
+    ("compute_infer", "serve.compute_infer_total_seconds"),
+    ("compute_output", "serve.compute_output_total_seconds"),
+)
+"""Sums over all requests: their shares need no count of requests, which excerpts often lack."""
 _GAUGE_FACTS = {
     "request_p50": "serve.server_latency_p50_seconds",
     "request_p90": "serve.server_latency_p90_seconds",
@@ -130,7 +138,19 @@ def tell(snapshots: Sequence[Snapshot], server: Entity = SERVER) -> Told:
         elif before is not None:
             readings.append(Reading("serve.counter_reset", False, *now.line("successes"), of))
         missing += _missing(counted, of, len(snapshots) == 1)
+    readings += _steps(last.models, server)
     return Told(tuple(readings), tuple(missing))
+
+
+def _steps(models: Mapping[Key, ModelCounters], server: Entity) -> Iterator[Reading]:
+    """Models beside the only one that is called an ensemble are its steps."""
+    ensembles = [key for key in models if "ensemble" in key[0].lower()]
+    if len(ensembles) != 1 or len(models) < 2:
+        return
+    for key, counters in models.items():
+        where = next(iter(counters.lines.values()), (None, None))
+        fact = "serve.ensemble" if key == ensembles[0] else "serve.step_of_ensemble"
+        yield Reading(fact, True, *where, entity_of(key, models, server))
 
 
 def _pairs(snapshots: Sequence[Snapshot], key: Key) -> Iterator[tuple[ModelCounters, ModelCounters]]:
@@ -183,6 +203,9 @@ def _means(counted: ModelCounters, of: Entity, seconds: float | None) -> Iterato
         yield Reading("serve.batch_size_mean", values["inferences"] / executions, *counted.line("executions"), of)
     if seconds is not None and "busy" in values:
         yield Reading("serve.busy_instances", values["busy"] / seconds, *counted.line("busy"), of)
+    for name, fact in _TOTAL_FACTS:
+        if name in values:
+            yield Reading(fact, values[name], *counted.line(name), of, window_seconds=seconds)
     if requests <= 0:
         return
     without = uncounted(values)

@@ -78,6 +78,8 @@ def scan(text: Text) -> Iterator[Extract]:
     for line in text.lines:
         if walk.read(line):
             walk.claimed.add(line.number)
+    if walk.loads.all or walk.on_purpose:
+        walk.loads.about.pop((walk.loads.owner, "serve.engine_built"), None)
     if walk.useful:
         yield Extract(NAME, tuple(walk.loads.readings()), claimed=frozenset(walk.claimed))
 
@@ -88,12 +90,14 @@ class _Walk:
         self.claimed: set[int] = set()
         self.useful = False
         self.open = ""
+        self.on_purpose = False
         self.batch: tuple[int, Line] | None = None
 
     def read(self, line: Line) -> bool:
         found = self._built(line)
         command = _COMMAND.search(line.text)
         if command is not None:
+            self.on_purpose = True
             if (batch := _BATCH.search(command[0])) is not None:
                 self.batch = (int(batch[1]), line)
             return True

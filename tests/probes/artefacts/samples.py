@@ -313,6 +313,24 @@ SAMPLES = {
         "first inference of a new shape: 20 s\nsecond inference of the same shape: 0.1 s\n"
         "interval 0.1 s: latency 2.1 ms\ninterval 1 s: latency 6.3 ms\nt=0 s throughput 1/s\nt=10 s throughput 2/s\n"
     ),
+    "serving-log": (
+        'I0611 03:12:04.120011 1 model_lifecycle.cc:461] "loading: ranker:7"\n'
+        "I0611 03:12:09.880410 1 model_lifecycle.cc:838] \"successfully loaded 'ranker'\"\n"
+        "I0611 03:41:16.501002 1 model_lifecycle.cc:838] \"successfully loaded 'ranker'\"\n"
+        "[INFO ] W-9003 TS_METRICS - QueueTime.ms:19428|#Level:Host|#hostname:h,timestamp:1709887475\n"
+        "[TensorRT EP] TensorRT engine build for TRTKernel_0 took: 219780ms\n"
+        "[0/1] [__recompiles] Recompiling function forward in /app/model.py:88\n"
+    ),
+    "triton-trace": (
+        '{"id":1,"timestamps":[{"name":"REQUEST_START","ns":2677179881078179},{"name":"REQUEST_END","ns":2677194957843118}]}'
+        "\n['QUEUE_START: 2677179881099418', 'COMPUTE_START: 2677179881251532', 'COMPUTE_INPUT_END: "
+        "2677179897650454',"
+        " 'COMPUTE_OUTPUT_START: 2677189245581416', 'COMPUTE_END: 2677189252041470']\n"
+    ),
+    "serve-stages": (
+        "handler timings\npreprocess: 96 ms\ninference: 18 ms\npostprocess: 7 ms\n"
+        "| version | seconds | (onnx models with TRT optimisation)\n| 22.05 | 205 |\n"
+    ),
     "labelled": "* Mine: **12.5 ms/frame**\npeak memory: 2.5 GiB\n",
     "triton-config": (
         'name: "resnet"\nplatform: "tensorrt_plan"\nmax_batch_size: 16  # of the engine\n'
