@@ -35,6 +35,7 @@ YOUNG_OBJECTS = 200_000
 COMMANDS = {
     "check": "cli_check",
     "collect": "cli_collect",
+    "incident": "cli_incident",
     "probe": "cli_live",
     "watch": "cli_watch",
 }
@@ -69,15 +70,29 @@ class _Commands(click.Group):
             raise SystemExit(ExitCode.DEFECT) from None
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gpuwhy")
-def main() -> None:
+@click.option("--demo", is_flag=True, help="Open the guided diagnosis on a recorded incident.")
+@click.pass_context
+def main(context: click.Context, demo: bool) -> None:
     """Why is this GPU job slow or out of memory, and what now.
+
+    Without a command the guided diagnosis opens, where there is a terminal for it.
 
     Exit status: 0 looked and found nothing to fix, 1 a cause is confirmed or likely, 2 unusable input or arguments,
     3 cannot tell (the report says what would decide), 70 a defect of gpuwhy.
     """
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
+    if context.invoked_subcommand is not None:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if demo:
+            fail("the guided diagnosis needs a terminal", "gpuwhy diagnose FILE works without one")
+        click.echo(context.get_help())
+        context.exit(ExitCode.UNUSABLE)
+    from gpuwhy.tui.app.run import run
+
+    run(demo=demo)
 
 
 @main.command()

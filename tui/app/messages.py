@@ -1,0 +1,49 @@
+"""Messages between workers, screens and the application. Verbs in the past tense; what they carry is frozen."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from gpuwhy.probes.gathering import Gathering
+from gpuwhy.probes.nvml_glance import Glance
+from gpuwhy.tui.incident.session import Snapshot
+
+
+class SnapshotTaken(Message):
+    """The incident was judged anew."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
+        self.snapshot = snapshot
+
+
+class Glanced(Message):
+    """The GPUs of this machine were looked at for a moment."""
+
+    def __init__(self, glance: Glance) -> None:
+        super().__init__()
+        self.glance = glance
+
+
+class LookProgressed(Message):
+    """Part of a look at this machine has passed; `share` of 1."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+
+class LookEnded(Message):
+    """A look at this machine is over."""
+
+    def __init__(self, seen: Gathering) -> None:
+        super().__init__()
+        self.seen = seen
+
+
+class PasteUnderstood(Message):
+    """What a paste was found to hold, in lines for a person."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        super().__init__()
+        self.lines = lines

@@ -1,0 +1,43 @@
+"""A value that a person types as the answer to a question; what does not fit is told at once with what would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, Static
+
+
+class ValueScreen(ModalScreen[str | None]):
+    """Dismisses with a value that can be taken, or with None. `check` gives what is wrong with a value."""
+
+    CSS_PATH = "modal.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+
+    def __init__(self, question: str, check: Callable[[str], str], value: str = "") -> None:
+        super().__init__()
+        self._question, self._check, self._value = question, check, value
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box") as box:
+            box.border_title = "Answer"
+            yield Static(Content(self._question))
+            yield Input(value=self._value, id="value")
+            yield Static("", id="trouble", classes="wrong", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one("#value").focus()
+
+    def on_input_submitted(self, submitted: Input.Submitted) -> None:
+        """Take it, or say what is wrong."""
+        wrong = self._check(submitted.value) if submitted.value.strip() else "type a value, or Escape"
+        if wrong:
+            self.query_one("#trouble", Static).update(Content(wrong))
+        else:
+            self.dismiss(submitted.value.strip())

@@ -1,0 +1,27 @@
+"""What a text was found to hold, in a few lines: the formats that were recognised, and what no format knows."""
+
+from __future__ import annotations
+
+from gpuwhy.kb.load import load
+from gpuwhy.probes.artefacts.read import Gathered, gather
+from gpuwhy.probes.artefacts.registry import all_formats
+from gpuwhy.tui.report import places
+
+MOST = 4
+
+
+def understood(text: str) -> tuple[str, ...]:
+    """The lines to show beneath a paste."""
+    if not text.strip():
+        return ("nothing yet",)
+    return told(gather([("paste", text.encode())], load().facts))
+
+
+def told(found: Gathered) -> tuple[str, ...]:
+    """Formats found and what was not understood."""
+    titles = {one.name: one.title for one in all_formats()}
+    names = dict.fromkeys(titles.get(name, name) for _, name in found.formats)
+    lines = [f"understood: {name}" for name in list(names)[:MOST]] or ["no known format yet"]
+    lines[0] += f"  ({len(found.facts)} facts in all)" if found.facts else ""
+    lines += [f"not read: {place}: {reason}" for place, reason in places(found.not_understood)[:2]]
+    return tuple(lines)

@@ -1,0 +1,107 @@
+"""Widgets that several screens use: the proof as a tree, and what a person may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static, Tree
+from textual.widgets.option_list import Option
+from textual.widgets.tree import TreeNode
+
+from gpuwhy.engine.model import Conclusion, Status, Truth
+from gpuwhy.kb.texts import say
+from gpuwhy.tui.incident.session import Change
+from gpuwhy.tui.proof_nodes import Node
+from gpuwhy.tui.report import Report
+from gpuwhy.tui.wording import LABELS, status_label
+
+MARKS = {Truth.TRUE: "✔ ", Truth.FALSE: "✘ ", Truth.UNKNOWN: "? "}
+PLAIN_MARKS = {Truth.TRUE: "+ ", Truth.FALSE: "x ", Truth.UNKNOWN: "? "}
+SHAPES = {Status.CONFIRMED: "●", Status.LIKELY: "◐", Status.POSSIBLE: "◌", Status.RULED_OUT: "✗"}
+PLAIN_SHAPES = {Status.CONFIRMED: "*", Status.LIKELY: "+", Status.POSSIBLE: "?", Status.RULED_OUT: "x"}
+MOST_RULED_OUT = 12
+
+
+class ProofTree(Tree[str]):
+    """The proof of one conclusion. The whole text of the line that is marked stands beneath the tree."""
+
+    class Marked(Message):
+        """A line was marked."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, ascii_only: bool, id: str) -> None:
+        super().__init__("proof", id=id)
+        self.show_root = False
+        self.guide_depth = 2
+        self._marks = PLAIN_MARKS if ascii_only else MARKS
+
+    def show(self, nodes: Iterable[Node]) -> None:
+        """Replace what is shown."""
+        self.clear()
+        for node in nodes:
+            self._put(self.root, node)
+        self.root.expand()
+        self.move_cursor_to_line(0)
+
+    def _put(self, parent: TreeNode[str], node: Node) -> None:
+        text = (self._marks[node.truth] if node.truth is not None else "") + node.text
+        label = Text(text)
+        if node.below:
+            made = parent.add(label, data=text, expand=node.open)
+            for below in node.below:
+                self._put(made, below)
+        else:
+            parent.add_leaf(label, data=text)
+
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[str]) -> None:
+        """Tell the whole text: a line of the tree may be cut at the edge."""
+        self.post_message(self.Marked(event.node.data or ""))
+
+
+class Conclusions(OptionList):
+    """Conclusions by status, root causes first, consequences beneath their cause."""
+
+    def __init__(self, ascii_only: bool) -> None:
+        super().__init__(id="conclusions", markup=False)
+        self._shapes = PLAIN_SHAPES if ascii_only else SHAPES
+        self._changed = "~" if ascii_only else "Δ"
+
+    def show(self, report: Report, changes: Iterable[Change]) -> None:
+        """List the conclusions of a report; the line that was marked stays marked."""
+        changed = {one.conclusion for one in changes}
+        marked = self.highlighted_option.id if self.highlighted_option is not None else None
+        self.clear_options()
+        heading = ""
+        for one in (*report.diagnosis.conclusions, *report.diagnosis.ruled_out[:MOST_RULED_OUT]):
+            label = status_label(one)
+            if label != heading and one.explained_by is None:
+                heading = label
+                self.add_option(Option(Content.styled(label, "bold"), disabled=True))
+            self.add_option(Option(self._line(one, one.id in changed), one.id))
+        ids = [option.id for option in self.options]
+        first = next((index for index, name in enumerate(ids) if name), 0)
+        self.highlighted = ids.index(marked) if marked and marked in ids else first
+
+    def _line(self, one: Conclusion, changed: bool) -> Content:
+        indent = "   " if one.explained_by is not None else ""
+        note = f" {self._changed}" if changed else ""
+        return Content(f"{indent}{self._shapes[one.status]} {one.id}{note}")
+
+
+class Headline(Static):
+    """One line about the conclusion that is marked: what it says, and why."""
+
+    def show(self, report: Report, name: str) -> None:
+        """Write it for a conclusion."""
+        found = next((o for o in (*report.diagnosis.conclusions, *report.diagnosis.ruled_out) if o.id == name), None)
+        says = say(report.kb.conclusions[name].says, report.language)
+        text = f"{LABELS[found.status]}: {says}" if found is not None else says
+        if found is not None and found.because and found.because != says:
+            text += f" {found.because[:1].upper()}{found.because[1:]}."
+        self.update(Content(text))

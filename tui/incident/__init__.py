@@ -1,0 +1,1 @@
+"""An incident: what was asked, pasted, answered and tried, kept so that nothing is lost; without a screen."""
