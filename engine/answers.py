@@ -56,8 +56,10 @@ def _number(spec: FactSpec, text: str) -> Value:
     except ValueError:
         number = parse_quantity(text, spec.unit)
     if number is None or not is_number(number):
-        unit = f" in {spec.unit} (or with one of: {', '.join(UNITS[spec.unit].spellings)})" if spec.unit else ""
-        raise AnswerError(f"{spec.id} is a number{unit}, not `{_short(text)}`")
+        kind = "whole number" if spec.type == "integer" else "number"
+        bare = spec.unit is None or spec.unit in ("count", "ratio")
+        unit = "" if bare else f" in {spec.unit} (or with one of: {', '.join(UNITS[str(spec.unit)].spellings)})"
+        raise AnswerError(f"{spec.id} is a {kind}{unit}, not `{_short(text)}`")
     if spec.type == "integer":
         if number != int(number):
             raise AnswerError(f"{spec.id} is a whole number, not `{_short(text)}`")

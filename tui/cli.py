@@ -85,7 +85,7 @@ def main(context: click.Context, demo: bool) -> None:
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     if context.invoked_subcommand is not None:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr)):
         if demo:
             fail("the guided diagnosis needs a terminal", "gpuwhy diagnose FILE works without one")
         click.echo(context.get_help())

@@ -47,7 +47,8 @@ class ProofTree(Tree[str]):
         for node in nodes:
             self._put(self.root, node)
         self.root.expand()
-        self.move_cursor_to_line(0)
+        if self.root.children:
+            self.move_cursor(self.root.children[0])
 
     def _put(self, parent: TreeNode[str], node: Node) -> None:
         text = (self._marks[node.truth] if node.truth is not None else "") + node.text
@@ -104,4 +105,7 @@ class Headline(Static):
         text = f"{LABELS[found.status]}: {says}" if found is not None else says
         if found is not None and found.because and found.because != says:
             text += f" {found.because[:1].upper()}{found.because[1:]}."
+        collect = say(report.kb.conclusions[name].collect, report.language)
+        if collect and report.kb.conclusions[name].kind == "evidence":
+            text += f" To collect: {collect}"
         self.update(Content(text))

@@ -32,11 +32,13 @@ class DiagnosisScreen(Screen[None]):
     """Shows a snapshot; what a person does with it goes to the application."""
 
     CSS_PATH = "diagnosis.tcss"
-    HELP = 'Up and down mark a conclusion; Tab goes to its proof, where Enter opens and closes lines. 1 to 9 answer the\
- question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out.\
- f shows what to do about the conclusion that is marked, a adds another artefact, l looks at this machine,\
- u takes the last answer back, the triangle marks what the last step changed, e writes the report. Everything is kept as it happens; q leaves, and the incident\
- can be taken up again.'
+    HELP = (
+        "Up and down mark a conclusion; Tab goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
+        'question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out. '
+        "f shows what to do about the conclusion that is marked, a adds another artefact, l looks at this machine, "
+        "u takes the last answer back; the triangle marks what the last step changed. e writes the report. Everything "
+        "is kept as it happens; q leaves, and the incident can be taken up again."
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 10)),
         Binding("d", "unknown", "Don't know"),

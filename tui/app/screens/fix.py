@@ -62,7 +62,7 @@ class FixScreen(Screen[None]):
             self.query_one("#text", Static).update(Content("There is nothing to carry out for this."))
             return
         place = f"Fix {self._index + 1} of {len(self._offers)}"
-        self.query_one("#title", Static).update(Content(f"{self._title}   {place}"))
+        self.query_one("#title", Static).update(Content(f"{place}: {self._title}"))
         steps.border_title = Content(say(offer.fix.title))
         self.query_one("#text", Static).update(Content(written(offer)))
 

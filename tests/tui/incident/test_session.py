@@ -1,0 +1,128 @@
+"""An incident step by step, with the shipped rules: answers, what they change, and whether a fix worked."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpuwhy.engine.model import Status
+from gpuwhy.kb.load import load
+from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.tui.incident import journal as journals
+from gpuwhy.tui.incident.events import Added, Answered, Applied, Withdrawn
+from gpuwhy.tui.incident.session import Session, statuses
+from gpuwhy.tui.incident.ticket import ticket
+from gpuwhy.tui.incident.verification import CANNOT_TELL, NOT, RECOVERED
+from gpuwhy.tui.redaction import redacted
+
+# 4.87 GiB reserved and unused, 1.5 GiB asked for, 0.4 GiB free: in pieces. 22.75 GiB live, 1.5 GiB asked for: too much.
+IN_PIECES = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB "
+    "of which 411.06 MiB is free. Of the allocated memory 17.94 GiB is allocated by PyTorch, and 4.87 GiB is reserved "
+    "by PyTorch but unallocated.\n"
+)
+TOO_MUCH = IN_PIECES.replace("17.94 GiB", "22.75 GiB").replace("4.87 GiB", "64.00 MiB")
+STEADY = "nothing that any format knows\n"
+
+
+@cache
+def kb() -> KnowledgeBase:
+    return load()
+
+
+def begun(*texts: str) -> Session:
+    made = Session(kb())
+    made.start("oom")
+    for number, text in enumerate(texts, 1):
+        made.record(Added(f"paste {number}", text))
+    return made
+
+
+def test_a_paste_is_diagnosed_as_on_the_command_line() -> None:
+    taken = begun(IN_PIECES).snapshot()
+    assert statuses(taken.report)["oom.fragmentation"] is Status.CONFIRMED
+    assert taken.sources == ("paste 1",)
+    assert taken.changes == ()
+
+
+def test_an_answer_changes_what_is_concluded_and_taking_it_back_undoes_that() -> None:
+    session = begun(IN_PIECES)
+    before = session.snapshot()
+    session.record(Answered("step.data_wait_share", "63 %"))
+    after = session.snapshot()
+    assert statuses(after.report)["slow.io-wall"].asserted
+    assert "slow.io-wall" in {one.conclusion for one in after.changes}
+    session.record(Withdrawn("step.data_wait_share"))
+    assert statuses(session.snapshot().report) == statuses(before.report)
+    assert session.answers == {}
+
+
+def test_a_question_that_was_answered_with_dont_know_is_not_asked_again() -> None:
+    session = begun("GPU utilisation is low and training is slow\n")
+    session.record(Answered("gpu.utilization_share", "30 %"))
+    first = session.snapshot().questions
+    if not first:
+        pytest.skip("the rules ask nothing here")
+    session.record(Answered(first[0].fact, None))
+    assert first[0].fact not in [one.fact for one in session.snapshot().questions]
+
+
+def test_an_answer_that_does_not_fit_is_refused_with_what_would() -> None:
+    session = begun(IN_PIECES)
+    assert "whole number" in session.check("loader.workers", "a few")
+    assert session.check("loader.workers", "4") == ""
+
+
+def test_an_incident_taken_up_again_stands_where_it_stood(tmp_path: Path) -> None:
+    session = Session(kb(), journals.Journal(where=tmp_path))
+    session.start("oom")
+    session.record(Added("paste 1", IN_PIECES))
+    session.record(Answered("allocator.expandable_segments", "true"))
+    left = session.snapshot()
+    again = Session(kb())
+    assert session.journal is not None
+    again.resume(journals.read(session.journal.name, tmp_path))
+    taken = again.snapshot()
+    assert (statuses(taken.report), taken.answers) == (statuses(left.report), left.answers)
+
+
+FIX = "fix.oom.expandable-segments"
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome"), [(None, CANNOT_TELL), (IN_PIECES, NOT), (TOO_MUCH, RECOVERED), (STEADY, CANNOT_TELL)]
+)
+def test_a_fix_is_judged_by_what_was_read_after_it(later: str | None, outcome: str) -> None:
+    session = begun(IN_PIECES)
+    session.record(Applied(FIX, "oom.fragmentation"))
+    if later is not None:
+        session.record(Added("later", later))
+    assert session.verification(FIX, "oom.fragmentation").outcome == outcome
+
+
+def test_a_fix_that_was_not_carried_out_is_not_judged() -> None:
+    assert begun(IN_PIECES).verification(FIX, "oom.fragmentation").outcome == CANNOT_TELL
+
+
+@pytest.mark.parametrize("form", ["md", "json", "html"])
+def test_a_report_leaves_without_names(form: str) -> None:
+    named = 'File "/home/ana.maria/train.py", line 3 on 10.1.2.33 host iZbp1234567890abcdZ\n'
+    taken = begun(IN_PIECES + named).snapshot()
+    hidden = ticket(taken, form)
+    assert "oom.fragmentation" in hidden
+    for name in ("ana.maria", "10.1.2.33", "iZbp1234567890abcdZ"):
+        assert name not in hidden
+
+
+def test_one_thing_has_one_placeholder() -> None:
+    text = redacted(
+        "a from 10.0.0.1 to 10.0.0.2 and 10.0.0.1; GPU-01234567-89ab-cdef-0123-456789abcdef; node7", ["node7"]
+    )
+    assert text == "a from <address-1> to <address-2> and <address-1>; <gpu-uuid-1>; <host-1>"
+
+
+@pytest.mark.parametrize("kept", ["driver 535.104.05", "CUDA 12.2.1", "12:00:01", "0000:3b:00.0", "torch 2.1.0.1234"])
+def test_versions_times_and_bus_numbers_stay(kept: str) -> None:
+    assert redacted(kept) == kept
