@@ -24,10 +24,11 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: setup ## Set up if needed, then diagnose a recorded out-of-memory failure
-	@echo "This release diagnoses pasted artefacts; here is what it says about $(EXAMPLE)."
-	@echo "\$$ gpuwhy diagnose $(EXAMPLE)"
-	@$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1  # 1: a cause was found
+run: setup ## Set up if needed, then open the guided diagnosis; without a terminal, diagnose a recorded failure
+	@if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then $(BIN)/gpuwhy; else \
+		echo "No terminal here to open the guided diagnosis in; this is what gpuwhy says about $(EXAMPLE)."; \
+		echo "\$$ gpuwhy diagnose $(EXAMPLE)"; \
+		$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1; fi  # 1: a cause was found
 
 test: setup ## Run all tests on all cores
 	$(BIN)/pytest -n auto

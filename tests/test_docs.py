@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -49,7 +50,7 @@ def test_every_exit_status_is_in_the_readme() -> None:
 
 
 def test_every_command_is_in_the_readme() -> None:
-    assert {name for name in main.commands if f"gpuwhy {name}" not in README} == set()
+    assert {name for name in main.list_commands(click.Context(main)) if f"gpuwhy {name}" not in README} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
