@@ -57,7 +57,7 @@ def scan(text: Text) -> Iterable[Extract]:
     lowered = flow.text.lower()
     found = _Found(flow)
     for wording in _WORDINGS:
-        match = next(wording.pattern.finditer(flow.text, lowered), None)
+        match = wording.find(flow.text, lowered)
         if match is not None:
             found.note(wording, match)
     _codes(flow, lowered, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpuwhy.probes.artefacts.env_wordings import EnvWording, said
 
+_TYPES = ("fp8", "float8", "fp4", "nvfp4", "mxfp4", "mxfp8", "bf16", "bfloat16", "tf32", "int4", "int8")
 _CAPABILITY = {"capability": "said.gpu_capability", "needed": "said.needed_capability"}
 
 BUILD: tuple[EnvWording, ...] = (
@@ -148,10 +149,11 @@ UNSUPPORTED_TYPES: tuple[EnvWording, ...] = (
         r"(?:[^\n]{0,120}? has compute capability (?P<capability>[0-9]{1,2}\.[0-9]))?",
         r"\bFlash ?Attention(?:[- ]?[0-9])? (?:only |is only )?(?:supports?|supported on|requires?|works "
         r"with)[^\n]{0,60}?\b(?:Ampere|Turing|Hopper|Ada|Blackwell)\b",
-        r"\b(?:fp8|float8|fp4|nvfp4|mxfp4|mxfp8|bf16|bfloat16|tf32|int4|int8)\b[^\n]{0,80}?\b(?:only supported|is "
-        r"not supported|not supported|requires?|needs?)\b"
-        r"[^\n]{0,60}?\b(?:compute capability|devices? with|Ampere|Ada|Hopper|Blackwell|sm_?[0-9]{2,3}|SM "
-        r"?[0-9]{2,3}|A100|H100)\b",
+        *(
+            rf"\b{kind}\b[^\n]{{0,80}}?\b(?:only supported|not supported|requires?|needs?)\b[^\n]{{0,60}}?\b"
+            r"(?:compute capability|devices? with|Ampere|Ada|Hopper|Blackwell|sm[_ ]?[0-9]{2,3}|A100|H100)\b"
+            for kind in _TYPES
+        ),
         r"\bcompute capability (?:of )?(?:at least )?(?P<needed>[0-9]{1,2}\.[0-9]) or (?:higher|above|newer) (?:is "
         r")?required\b",
         r"\bonly supported on (?:CUDA )?devices with compute capability ?>=? ?(?P<needed>[0-9]{1,2}\.[0-9])",
@@ -181,7 +183,8 @@ DEBUGGING: tuple[EnvWording, ...] = (
         "debug_mode",
         r"\bAnomaly Detection has been enabled\b",
         r"\b(?:set_detect_anomaly|detect_anomaly)(?:\(\s{0,3}|=)True\b",
-        r"(?:^|\n)=========\s{1,4}(?:COMPUTE-SANITIZER|CUDA-MEMCHECK)\b",
+        r"(?:^|\n)=========\s{1,4}COMPUTE-SANITIZER\b",
+        r"(?:^|\n)=========\s{1,4}CUDA-MEMCHECK\b",
         r"\bPYTORCH_NO_CUDA_MEMORY_CACHING\s{0,2}=\s{0,2}[\"']?1\b",
         r"\bTORCH_DISTRIBUTED_DEBUG\s{0,2}=\s{0,2}[\"']?DETAIL\b",
         r"\bJAX_(?:DISABLE_JIT|DEBUG_NANS)\s{0,2}=\s{0,2}[\"']?(?:1|True)\b",

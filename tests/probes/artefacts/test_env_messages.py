@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwhy.probes.artefacts.env_messages import FORMAT
+from gpuwhy.probes.artefacts.env_wordings import certain_literal
 from tests.probes.artefacts.helpers import claimed, scan, values
 
 MESSAGES = [
@@ -194,6 +195,13 @@ def test_the_answer_of_the_framework_is_read(text: str, available: bool) -> None
 
 def test_a_model_name_is_no_virtual_gpu() -> None:
     assert scan(FORMAT, "loading llama-7b on the gpu") == []
+
+
+def test_a_quick_look_misses_nothing() -> None:
+    assert certain_literal(r"\bno CUDA-capable device(?:s)? (?:is|are) detected\b") == "detected"
+    assert certain_literal(r"\bcolou?r red\b") == "red"
+    assert certain_literal(r"\bone\b|\bother\b") == ""
+    assert certain_literal(r"(?:a|bc)[def]{3,9}") == ""
 
 
 def test_the_number_of_the_error_and_the_figures_are_read() -> None:
