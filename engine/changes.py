@@ -19,11 +19,16 @@ SHARE_TOLERANCE = 0.05
 Key = tuple[str, Entity]
 
 
+def facts_read(kb: KnowledgeBase) -> frozenset[str]:
+    """Every fact that some signature can depend on."""
+    return frozenset(fact for facts in needs(kb).values() for fact in facts)
+
+
 class Changes:
     """Compares facts with those that were judged last. Facts that no rule reads do not count."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        read = {fact for facts in needs(kb).values() for fact in facts}
+        read = facts_read(kb)
         self._units = {name: spec.unit for name, spec in kb.facts.items() if name in read}
         self._bounds = _thresholds(kb)
         self._judged: Mapping[Key, Value] = {}

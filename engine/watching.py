@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gpuwhy.engine.changes import Changes
+from gpuwhy.engine.changes import Changes, facts_read
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.model import Conclusion
@@ -15,7 +16,7 @@ from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 
-COST_SHARE = 0.003
+COST_SHARE = 0.002
 """Judging may take this share of the time of one core; what changes faster waits for its turn."""
 
 STALE_SECONDS = 60.0
@@ -35,6 +36,18 @@ URGENT = frozenset(
     }
 )
 """Facts that say that something broke: they are judged at once."""
+
+_NAMED = re.compile(r"\{(?:\w{1,12}\()?([a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,80}){1,3})")
+
+
+def facts_of_interest(kb: KnowledgeBase) -> frozenset[str]:
+    """The facts that rules judge by or tell of: no others need be gathered."""
+    told: set[str] = set()
+    for signature in kb.signatures:
+        for text in (*signature.because, *(one.because for one in signature.supports)):
+            told.update(_NAMED.findall(str(text)))
+    return facts_read(kb) | told
+
 
 Key = tuple[str, str]
 """A conclusion and the entity that it is about."""

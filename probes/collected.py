@@ -21,13 +21,15 @@ from gpuwhy.probes.live import joined
 SMI = "nvidia-smi -q -x"
 LSCPU = "lscpu"
 TOP = "top -b -n 2 -d 1 -w 160"
+TOPOLOGY = "nvidia-smi topo -m"
 KERNEL_LOG = "kernel log"
 KERNEL_LOG_SECONDS = 24 * 3600.0
 """What the kernel said longer ago says nothing about now."""
 
 _READERS: Mapping[str, tuple[str, ...]] = {
     SMI: ("smi_xml", "smi_errors"),
-    KERNEL_LOG: ("host_kills",),
+    KERNEL_LOG: ("host_kills", "kernel_log"),
+    TOPOLOGY: ("topology_matrix",),
     "df -P -l": ("host_disk",),
     LSCPU: ("host_cpu",),
     TOP: ("host_cpu",),

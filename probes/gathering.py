@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 from gpuwhy.kb.facts import Absent, Entity, Fact, Origin, OriginKind, Value
 from gpuwhy.kb.model import FactSpec
@@ -28,8 +29,7 @@ class Gathering:
     unfit: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(NamedTuple):
     value: Value
     text: str | None
     observed_at: str
@@ -38,10 +38,14 @@ class _Taken:
 
 
 class Readings:
-    """Collects readings of one probe; the last one of a fact and entity stays. A reason stands where none was taken."""
+    """Collects readings of one probe; the last one of a fact and entity stays. A reason stands where none was taken.
 
-    def __init__(self, source: str) -> None:
+    Without `reasons` only values are kept.
+    """
+
+    def __init__(self, source: str, reasons: bool = True) -> None:
         self._source = source
+        self._reasons = reasons
         self._taken: dict[tuple[str, Entity], _Taken] = {}
         self._lacking: dict[tuple[str, Entity], str] = {}
         self._last: tuple[float, str] | None = None
@@ -73,7 +77,12 @@ class Readings:
 
     def lack(self, fact: str, entity: Entity, reason: str) -> None:
         """Notes why a fact cannot be had; the first reason stays."""
-        self._lacking.setdefault((fact, entity), plain(reason))
+        if self._reasons:
+            self._lacking.setdefault((fact, entity), plain(reason))
+
+    def __len__(self) -> int:
+        """How many facts have a value."""
+        return len(self._taken)
 
     def get(self, fact: str, entity: Entity) -> Value | None:
         """The value noted for a fact, if there is one."""
@@ -83,11 +92,13 @@ class Readings:
     def gathering(
         self, specs: Mapping[str, FactSpec], seconds: float, interrupted: bool, reasons: bool = True
     ) -> Gathering:
-        """All of it as facts of this vocabulary; without `reasons` what could not be taken is not told."""
+        """All of it as facts of this vocabulary; without `reasons` nothing but facts, no word of what is left out."""
         facts: list[Fact] = []
         unfit: list[str] = []
         for (fact, entity), one in list(self._taken.items()):
             spec = specs.get(fact)
+            if spec is None and not reasons:
+                continue
             value = None if spec is None else typed(one.value, spec)
             if spec is None or value is None:
                 unfit.append(f"{fact} of {entity.path} = {one.value!r}")

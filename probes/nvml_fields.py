@@ -178,6 +178,7 @@ class Fields(Signal):
         super().__init__(nvml, device)
         self._counters = {one: Counter() for one in ALL_FIELDS}
         self._memory: list[float] = []
+        self._without_older: set[int] = set()
         self.read()
 
     def answers(self, one: int) -> bool:
@@ -186,9 +187,11 @@ class Fields(Signal):
 
     def read(self) -> None:
         for one, answer in read_fields(self.nvml, self.device, ALL_FIELDS).items():
-            if isinstance(answer, int):
+            if isinstance(answer, int) and one not in self._without_older:
                 answer = self._older(one, answer)
-            elif one == MEMORY_TEMPERATURE and answer.value > 0:
+                if isinstance(answer, int):
+                    self._without_older.add(one)
+            if isinstance(answer, FieldValue) and one == MEMORY_TEMPERATURE and answer.value > 0:
                 self._memory.append(answer.value)
             self._counters[one].take(answer)
 

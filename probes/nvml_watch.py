@@ -23,17 +23,21 @@ from gpuwhy.probes.nvml_sampler import SOURCE, poll, signals_of
 from gpuwhy.probes.nvml_signal import Signal, Span
 from gpuwhy.probes.nvml_state import read_health, read_standing
 
-GENTLE = 5.0
+GENTLE = 10.0
 """Signals are read this many times more seldom than in a short look."""
 
 STEP_SECONDS = 0.5
+MAX_PERIOD_SECONDS = 5.0
 EARLY_SECONDS = 0.2
 """Signals due within so long are read together."""
+
+REST_SECONDS = 60.0
+"""A signal that said nothing in a window (most are not supported) is asked again after so long."""
 
 HEALTH_SECONDS = 60.0
 """Counters of errors of memory are asked for this often; they cost many calls."""
 
-HOST_SECONDS = 15.0
+HOST_SECONDS = 30.0
 """The host is looked at over windows at least this long."""
 
 REOPEN_SECONDS = 60.0
@@ -48,7 +52,7 @@ _WAITING = 2
 
 def gentle(period: float) -> float:
     """The period of a signal here: whole steps, so that many signals are read at the same moment."""
-    return STEP_SECONDS * max(1, int(period * GENTLE / STEP_SECONDS))
+    return STEP_SECONDS * max(1, int(min(period * GENTLE, MAX_PERIOD_SECONDS) / STEP_SECONDS))
 
 
 class GpuWatch:
@@ -132,10 +136,13 @@ class _Source:
         self._xid_facts: dict[Entity, tuple[float, list[Fact]]] = {}
         self._health_at = 0.0
         self._opened_at = 0.0
-        self._rolls = False
+        self._active: list[Signal] = []
+        self._rolling: set[Signal] = set()
+        self._rests_until: dict[Signal, float] = {}
         self._host = HostWatch() if host else None
         self._host_began = time.monotonic()
         self._host_seen = Gathering()
+        self._addresses: dict[str, Entity] = {}
 
     @property
     def opened(self) -> bool:
@@ -153,17 +160,18 @@ class _Source:
         if not self._devices:
             return self._still
         began = time.monotonic()
-        for signal in self._signals:
-            if self._rolls:
+        self._active = [one for one in self._signals if self._rests_until.get(one, 0.0) <= began]
+        for signal in self._active:
+            if signal in self._rolling:
                 signal.roll()
             else:
                 signal.open()
-        self._rolls = True
-        polled: list[Signal | XidEvents] = [*self._signals, *([] if self._xids is None else [self._xids])]
+        self._rolling = set(self._active)
+        polled: list[Signal | XidEvents] = [*self._active, *([] if self._xids is None else [self._xids])]
         whole = poll(polled, began + self._every, self._stop, len(self._devices), EARLY_SECONDS)
         if not whole:
             return None
-        for signal in self._signals:
+        for signal in self._active:
             signal.close()
         return self._fold(began, time.monotonic())
 
@@ -188,8 +196,13 @@ class _Source:
         if known and not devices:
             return  # the driver refuses as a whole; those that answered before are asked again
         self._devices, self._signals, self._standing = devices, signals, standing
-        self._rolls = False
-        self._still = standing.gathering(self._specs, 0.0, False)
+        self._rolling, self._rests_until = set(), {}
+        self._still = standing.gathering(self._specs, 0.0, False, reasons=False)
+        self._addresses = {
+            normal(str(address)): one.entity
+            for one in devices
+            if (address := standing.get("gpu.bus_id", one.entity)) is not None
+        }
 
     def _opened_anew(self) -> tuple[list[Device], list[Signal], Readings]:
         standing = Readings(SOURCE)
@@ -214,15 +227,18 @@ class _Source:
 
     def _fold(self, began: float, ended: float) -> Gathering:
         assert self._nvml is not None
-        readings = Readings(SOURCE)
+        readings = Readings(SOURCE, reasons=False)
         if ended - self._health_at >= HEALTH_SECONDS:
             self._health_at = ended
             for device in self._devices:
                 read_health(self._nvml, device, self._standing)
-            self._still = self._standing.gathering(self._specs, 0.0, False)
+            self._still = self._standing.gathering(self._specs, 0.0, False, reasons=False)
         at = time.time()
-        for signal in self._signals:
+        for signal in self._active:
+            known = len(readings)
             signal.fold(readings, _span(signal.device, began, ended, at))
+            if len(readings) == known:
+                self._rests_until[signal] = ended + REST_SECONDS
         for device in self._devices:
             span = _span(device, began, ended, at)
             readings.put("gpu.watched_seconds", device.entity, span.seconds, at=at, window_seconds=span.seconds)
@@ -250,10 +266,11 @@ class _Source:
         """What the host showed over its last window, which may be longer than that of the GPUs."""
         if self._host is None:
             return Gathering()
-        if now - self._host_began >= min(HOST_SECONDS, 3 * self._every) or not self._host_seen.facts:
+        if now - self._host_began >= min(HOST_SECONDS, 6 * self._every) or not self._host_seen.facts:
             self._host.close()
-            known = {normal(str(one.value)): one.entity for one in self._still.facts if one.id == "gpu.bus_id"}
-            self._host_seen = self._host.fold(known).gathering(self._specs, self._host.seconds, False)
+            self._host_seen = self._host.fold(self._addresses).gathering(
+                self._specs, self._host.seconds, False, reasons=False
+            )
             self._host = HostWatch()
             self._host_began = now
         return self._host_seen

@@ -82,15 +82,16 @@ class _Session:
     def __init__(
         self, kb: KnowledgeBase, every: float, seconds: float | None, as_json: bool, webhook: Webhook | None
     ) -> None:
-        from gpuwhy.engine.watching import Watching
+        from gpuwhy.engine.watching import Watching, facts_of_interest
         from gpuwhy.probes.nvml_watch import GpuWatch
-        from gpuwhy.tui.watch_events import Gpus
+        from gpuwhy.tui.watch_events import EVENT_FACTS, Gpus
 
         self._every = every
         self._as_json = as_json
         self._webhook = webhook
         self._watching: Watching = Watching(kb)
-        self._source: GpuWatch = GpuWatch(every, kb.facts)
+        wanted = facts_of_interest(kb) | EVENT_FACTS
+        self._source: GpuWatch = GpuWatch(every, {one: kb.facts[one] for one in wanted if one in kb.facts})
         self._gpus = Gpus()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._began = time.monotonic()

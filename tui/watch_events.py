@@ -14,6 +14,9 @@ from gpuwhy.tui.wording import wrapped
 
 SCHEMA = 1
 WIDTH = 80
+EVENT_FACTS = frozenset({"gpu.handle_error", "gpu.lost", "gpu.name", "gpu.nvml_error", "host.nvml_error"})
+"""Facts that are events themselves, whatever the rules make of them."""
+
 _LABELS = {
     "started": "WATCHING",
     "appeared": "APPEARED",

@@ -96,6 +96,14 @@ def test_the_kernel_log_of_the_last_day_counts(at: bytes, told: bool) -> None:
     assert any(one.id == "host.out_of_memory_kills" for one in found.facts) is told
 
 
+def test_an_xid_of_the_last_day_is_a_fact() -> None:
+    line = (
+        b"[899000.000000] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+    )
+    told = facts_of(document(kernel=line, uptime=b"900000.00 1.0\n"), load().facts).facts
+    assert any("xid" in one.id and one.value == 79 for one in told)
+
+
 @pytest.mark.parametrize("uptime", [b"", b"soon\n"], ids=["empty", "no-number"])
 def test_a_kernel_log_of_unknown_age_says_nothing(uptime: bytes) -> None:
     found = facts_of(document(kernel=KILL % b"1.000000", uptime=uptime), load().facts)
