@@ -47,6 +47,9 @@ _NEVER = later(
     r"ranks? \[(?P<ranks>[0-9, .]{1,2000})\] (?:are|is) the lagging ranks? that caused this timeout|"
     r"\[(?P<other>[0-9, .]{1,2000})\] (?:haven't|have not|never|didn't) join(?:ed)?(?: any collective)?",
 )
+_ANALYSED = later(r"(?i)\bmissing ranks: \{(?P<ranks>[0-9][0-9, ]{0,2000})\}")
+"""What the analyser of PyTorch's flight recorder dumps prints."""
+_ANALYSED_MISMATCH = later(r"\b(?:COLLECTIVE_TYPE|SIZE_OR_SYNTAX|COLLECTIVE_DTYPE)_MISMATCH\b")
 _STORE = later(
     r"Timed out after (?P<seconds>[0-9]{1,7}) seconds waiting for clients\. "
     r"(?P<joined>[0-9]{1,6})/(?P<expected>[0-9]{1,6}) clients joined"
@@ -121,8 +124,8 @@ def scan(text: Text) -> Iterator[Extract]:
 
 
 _WORDS = (
-    "collective", "last enqueued", "joined", "lagging", "timed out", "watchdog", "Watchdog", "onnection", "Barrier",
-    "Broken pipe", "rank", "NET/IB", "emote process",
+    "collective", "last enqueued", "joined", "lagging", "missing ranks", "Missing ranks", "_MISMATCH", "timed out",
+    "watchdog", "Watchdog", "onnection", "Barrier", "Broken pipe", "rank", "NET/IB", "emote process",
 )  # fmt: skip
 
 
@@ -195,8 +198,11 @@ def _take_desync(report: _Report, text: str, line: Line) -> None:
         report.put("comm.stuck_ranks", " ".join(joined["ranks"].split())[:120], line)
     if finished := _FINISHED.search(text):
         report.put("comm.ahead_rank_count", len(_ranks(finished["ranks"])), line)
-    if never := _NEVER.search(text):
-        ranks = never["ranks"] or never["other"]
+    if _ANALYSED_MISMATCH.search(text):
+        report.put("comm.mismatch_stated", True, line)
+    missing = _NEVER.search(text) or _ANALYSED.search(text)
+    ranks = next((group for group in missing.groups() if group), "") if missing else ""
+    if ranks:
         report.put("comm.absent_rank_count", len(_ranks(ranks)), line)
         report.put("comm.absent_ranks", " ".join(ranks.split())[:120], line)
         report.put("comm.absence_stated", True, line)
@@ -316,6 +322,8 @@ FORMAT = TextFormat(
         "collective",
         "last enqueued",
         "lagging rank",
+        "missing ranks",
+        "_mismatch",
         "clients joined",
         "socket has timed out",
         "watchdog",

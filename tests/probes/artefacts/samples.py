@@ -183,6 +183,11 @@ SAMPLES = {
         "    Compute (SM) Throughput             %        12.30\n"
         "    ----------------------- ------------- ------------\n"
     ),
+    "network-links": (
+        "Aug 17 06:18:01 n1 systemd-networkd[53]: ib6: lost carrier\nCA 'mlx5_0'\n\t\tState: Active\n\t\tRate: 400\n"
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]\n 65536 5000 197.53 196.80 0.375\n"
+        "[SUM]   0.00-10.00  sec  10.9 GBytes  9.36 Gbits/sec   30   sender\n"
+    ),
     "nsys-stats": (
         " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n"
         " Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)          Name\n"

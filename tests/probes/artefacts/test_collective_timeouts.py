@@ -113,6 +113,14 @@ def test_the_desync_report() -> None:
     assert (never["comm.absent_rank_count"], never["comm.absent_ranks"]) == (1, "5")
 
 
+def test_the_analyser_of_flight_recorder_dumps() -> None:
+    found = facts(
+        "Not all ranks joining collective, sequence number: 5\n collective: nccl:all_reduce\n missing ranks: {1, 3}\n"
+    )
+    assert (found["comm.absent_rank_count"], found["comm.absent_ranks"]) == (2, "1, 3")
+    assert facts("Found errors: Error type: COLLECTIVE_TYPE_MISMATCH, ...")["comm.mismatch_stated"] is True
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
