@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpuwhy.tui.report import Report
 
 
-SCHEMAS = ("diagnosis", "facts")
+SCHEMAS = ("diagnosis", "facts", "check")
 """Documents that the product writes and whose form is published."""
 
 YOUNG_OBJECTS = 200_000
@@ -171,7 +171,7 @@ def formats() -> None:
 @main.command()
 @click.argument("document", type=click.Choice(SCHEMAS), default=SCHEMAS[0])
 def schema(document: str) -> None:
-    """Print a JSON Schema: of `diagnose --format json`, or of the facts that `probe --json` writes."""
+    """Print a JSON Schema: of `diagnose --format json`, of the facts that `probe --json` writes, of `check`."""
     click.echo((Path(__file__).resolve().parent / "schema" / f"{document}-1.schema.json").read_text("utf-8"), nl=False)
 
 

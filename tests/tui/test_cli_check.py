@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.conftest import ROOT
@@ -139,6 +140,8 @@ def test_a_gpu_that_works_is_measured(library: Path, a100: Path) -> None:
     assert measured["gpu.matmul_float16_flops"] == pytest.approx(2 * 8192**3 / 1e-3)
     assert measured["gpu.launch_seconds"] == pytest.approx(1e-3 / 1000)
     assert set(states(found, 1).values()) == {"ok"}
+    schema = json.loads((ROOT / "tui" / "schema" / "check-1.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(found)
     assert not [one for one in asserted(found) if one.startswith("env.")]
     assert status in (0, 3)
 
