@@ -23,6 +23,7 @@ PLAIN_MARKS = {Truth.TRUE: "+ ", Truth.FALSE: "x ", Truth.UNKNOWN: "? "}
 SHAPES = {Status.CONFIRMED: "●", Status.LIKELY: "◐", Status.POSSIBLE: "◌", Status.RULED_OUT: "✗"}
 PLAIN_SHAPES = {Status.CONFIRMED: "*", Status.LIKELY: "+", Status.POSSIBLE: "?", Status.RULED_OUT: "x"}
 MOST_RULED_OUT = 12
+LONGEST_NAME = 24  # columns of the list in the narrowest terminal; a longer name goes without its area
 
 
 class ProofTree(Tree[str]):
@@ -92,7 +93,8 @@ class Conclusions(OptionList):
     def _line(self, one: Conclusion, changed: bool) -> Content:
         indent = "   " if one.explained_by is not None else ""
         note = f" {self._changed}" if changed else ""
-        return Content(f"{indent}{self._shapes[one.status]} {one.id}{note}")
+        name = one.id if len(indent + one.id + note) <= LONGEST_NAME else one.id.partition(".")[2]
+        return Content(f"{indent}{self._shapes[one.status]} {name}{note}")
 
 
 class Headline(Static):

@@ -83,7 +83,7 @@ class DiagnosisScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one(Conclusions).border_title = "Conclusions"
         self.query_one("#question").border_title = "Next"
-        self.query_one("#table", DataTable).add_columns("fact", "value", "from")
+        self.query_one("#table", DataTable).add_columns("value", "fact", "from")
         self.query_one(Conclusions).focus()
         if self.snapshot is not None:
             self.watch_snapshot(self.snapshot)
@@ -141,7 +141,7 @@ class DiagnosisScreen(Screen[None]):
         table.clear()
         for one in snapshot.report.diagnosis.facts[:MOST_FACTS]:
             about = "" if one.entity.kind in ("host", "job") else f" ({one.entity.path})"
-            table.add_row(Text(one.id + about), Text(show(one.value, one.unit)), Text(where(one)))
+            table.add_row(Text(show(one.value, one.unit)), Text(one.id + about), Text(where(one)))
 
     def _show_log(self, snapshot: Snapshot) -> None:
         changed = [
