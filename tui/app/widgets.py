@@ -32,9 +32,9 @@ class ProofTree(Tree[str]):
     class Marked(Message):
         """A line was marked."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, tree: str, text: str) -> None:
             super().__init__()
-            self.text = text
+            self.tree, self.text = tree, text
 
     def __init__(self, ascii_only: bool, id: str) -> None:
         super().__init__("proof", id=id)
@@ -63,7 +63,7 @@ class ProofTree(Tree[str]):
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[str]) -> None:
         """Tell the whole text: a line of the tree may be cut at the edge."""
-        self.post_message(self.Marked(event.node.data or ""))
+        self.post_message(self.Marked(str(self.id), event.node.data or ""))
 
 
 class Conclusions(OptionList):

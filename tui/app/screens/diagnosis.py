@@ -26,6 +26,7 @@ from gpuwhy.tui.report import places
 from gpuwhy.tui.wording import LABELS, where
 
 MOST_FACTS = 400
+TABS_OF_TREES = {"proof": "why", "missing": "not"}
 
 
 class DiagnosisScreen(Screen[None]):
@@ -125,8 +126,9 @@ class DiagnosisScreen(Screen[None]):
         self.query_one("#proof").focus()
 
     def on_proof_tree_marked(self, event: ProofTree.Marked) -> None:
-        """The whole of a line of the proof."""
-        self.query_one("#line", Static).update(Content(event.text))
+        """The whole of a line of the proof that is in view."""
+        if self.query_one("#tabs", TabbedContent).active == TABS_OF_TREES[event.tree]:
+            self.query_one("#line", Static).update(Content(event.text))
 
     def _show_marked(self) -> None:
         if self.snapshot is None or self.marked is None:
