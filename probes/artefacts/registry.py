@@ -104,6 +104,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "root cause (first")),
     Entry("loader_errors", ("dataloader", "bus error", "shared memory", "too many open files", "</torch_",
         "/dev/shm", "max number of worker", "shm-size", "received 0 items of ancdata")),
+    Entry("machine_types", ("xlarge", ".large", ".metal", "ecs.", "gpu-", "g2-standard-", "standard_n")),
     Entry("memory_figures", ("blocks: ", "kv cache", "model length", "seq_len", "seq-len", "model_len",
         "model-len", "seq len", "utilization", "mem_fraction", "mem-fraction", "parallel_size", "parallel-size",
         "max_num_", "max-num-", "weights took", "loading took", "weights take", "graph capturing", "layers to gpu",
