@@ -31,7 +31,7 @@ run: setup ## Set up if needed, then open the guided diagnosis; without a termin
 		$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1; fi  # 1: a cause was found
 
 test: setup ## Run all tests on all cores
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 check: lint types contracts test ## Everything a change must pass
 

@@ -89,7 +89,7 @@ class Reply:
 
 def read(at: Address, path: str, post: bytes | None = None, timeout: float = TIMEOUT_SECONDS) -> Reply:
     """One request. Never raises for what the other side does: the reply says what went wrong."""
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
     connection = (
         HTTPSConnection(at.host, at.port, timeout=timeout)
@@ -101,8 +101,7 @@ def read(at: Address, path: str, post: bytes | None = None, timeout: float = TIM
         connection.request("GET" if post is None else "POST", path, post, headers)
         answer = connection.getresponse()
         body = answer.read(MAX_BYTES + 1)
-    except IncompleteRead as error:
-        return Reply(reason=f"{at.shown} ended its answer early, after {len(error.partial)} bytes")
+        left = answer.length
     except HTTPException as error:
         words = plain(str(error)) or type(error).__name__
         return Reply(reason=f"{at.shown} does not speak HTTP ({words[:60]}): is it the gRPC port?", not_http=True)
@@ -112,6 +111,8 @@ def read(at: Address, path: str, post: bytes | None = None, timeout: float = TIM
         connection.close()
     if len(body) > MAX_BYTES:
         return Reply(answer.status, b"", f"{at.shown}{path} answers with more than {MAX_BYTES >> 20} MiB")
+    if left:
+        return Reply(answer.status, b"", f"{at.shown} ended its answer early, {left} bytes before its end")
     return Reply(answer.status, body, _status(at, path, answer.status))
 
 

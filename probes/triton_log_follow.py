@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuwhy.kb.facts import SERVER
+from gpuwhy.kb.facts import SERVER, load
+from gpuwhy.kb.records import replace
 from gpuwhy.probes.artefacts.cleaning import numbered
 from gpuwhy.probes.artefacts.contract import Line, Missing, Reading
+from gpuwhy.probes.artefacts.server_counters import WINDOW
 from gpuwhy.probes.artefacts.triton_log import Lifecycle, scan_lines
 
 HEAD_BYTES = 256 << 10
@@ -40,6 +42,7 @@ class Follower:
         state, _ = scan_lines(before, lifecycle)
         now, _ = scan_lines(new, Lifecycle(ready=set(lifecycle.ready), loading=dict(lifecycle.loading)))
         kept = [one for one in state if one.fact not in _NOW and one.entity.kind != "load"]
+        now = [_of_window(one) for one in now]
         newer = {(one.fact, one.entity) for one in now}
         return [*(one for one in kept if (one.fact, one.entity) not in newer), *now], []
 
@@ -57,3 +60,10 @@ class Follower:
             file.seek(max(start, size - NEW_BYTES))
             new = file.read(NEW_BYTES)
         return [*numbered(head), *numbered(tail)], list(numbered(new))
+
+
+def _of_window(one: Reading) -> Reading:
+    """What single requests told, as facts of the load that the counters tell of."""
+    if one.entity.kind != "load" or one.entity.parent is None:
+        return one
+    return replace(one, entity=load(WINDOW, one.entity.parent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import py_compile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class LabModel:
         folder = repository / self.name / "1"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.py").write_text(CODE)
+        py_compile.compile(str(folder / "model.py"))  # else the backend writes it, which the poller takes for a change
         (repository / self.name / "config.pbtxt").write_text(self.pbtxt())
 
 
@@ -84,7 +86,7 @@ POLLED = (
 EXPLICIT = (
     LabModel("reloaded", (("infer_ms", 10),)),
     LabModel("shaped", (("infer_ms", 10), ("shape_ms", 400))),
-    LabModel("cold", (("infer_ms", 20), ("first_ms", 1500))),
-    LabModel("warmed", (("infer_ms", 20), ("first_ms", 1500)), max_batch_size=4, config=WARMUP),
+    LabModel("cold", (("infer_ms", 20), ("first_ms", 800))),
+    LabModel("warmed", (("infer_ms", 20), ("first_ms", 800)), max_batch_size=4, config=WARMUP),
 )
 """Models of the server that loads on request."""

@@ -89,7 +89,6 @@ class Server:
         environment = {**os.environ, "LD_LIBRARY_PATH": str(package.parent / "nvidia_pytriton.libs")}
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', '')}"
         environment["PYTHONPATH"] = str(package.parent)
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # byte code beside a model looks like a change to the poller
         addresses = [f"--{name}-address=127.0.0.1" for name in ("http", "grpc", "metrics")]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
