@@ -42,7 +42,7 @@ _VALUE = later(
 )
 _REQUEST = later(
     r"(?i)tok|\brtf\b|\bper request\b|/\s?request|inference|latency|prompt|completion"
-    r"|batch[ _-]?size[ =:]{0,3}1\b|\bbs[ =]1\b"
+    r"|batch(?:[ _-]?size)?\s?[ =:]\s?1\b|\bbs[ =]1\b"
     r"|generat|decod|\btg\s?[0-9]|char"
 )
 _SOFTWARE = later(
