@@ -30,6 +30,8 @@ HINTS = (
     "interval",
     "qps",
     "req ",
+    "session.run",
+    "took",
 )
 
 _N = rf"({NUMBER})"
@@ -67,6 +69,13 @@ _TIMED = re.compile(
     rf"infer/s(?:ec)?)\b\s{{0,4}}[=:]?\s{{0,4}}{_N}",
     re.I,
 )
+_TITLE = re.compile(r":\s{0,4}\Z")
+_BARE = re.compile(rf"\b(time|average|avg|mean|took|elapsed|cost)\b[ =:,]{{1,8}}{_N}\s{{0,4}}\Z", re.I)
+_OTHER = re.compile(
+    r"\b(?:input|shape|size|image|img|batch)\s?[_#]?[2-9]\b|\b(?:new|other|second|another) (?:input|"
+    r"shape|size)\b",
+    re.I,
+)
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 SLOWER = 1.18
 """A request counts as slower after a pause from this ratio on: a clock below 0.85 of the usual one makes it so."""
@@ -96,6 +105,9 @@ class _Walk:
         self.pauses: list[tuple[float, float, Line]] = []
         self.timed: list[tuple[float, float, Line]] = []
         self.shape = False
+        self.title: tuple[float, Line] | None = None
+        self.bare_first: list[tuple[float, Line]] = []
+        self.bare_later: list[tuple[float, Line]] = []
 
     def read(self, line: Line) -> None:
         text = line.text[:400]
@@ -108,6 +120,7 @@ class _Walk:
             return
         durations = [(hit, value) for hit in _DURATION.finditer(text) if (value := _seconds(hit)) is not None]
         if not durations:
+            self._bare(text, line)
             return
         if self._paused(text, durations, line):
             return
@@ -123,10 +136,40 @@ class _Walk:
             value = next((value for hit, value in durations if hit.start() >= pause.end()), durations[0][1])
             self.pauses.append((at, value, line))
             return True
+        if pause is not None and len(durations) == 1 and _TITLE.search(text):
+            self.title = (durations[0][1], line)
+            return True
+        if self.title is not None and pause is None and 0 < line.number - self.title[1].number <= 3:
+            self.pauses.append((self.title[0], durations[0][1], line))
+            self.claimed.add(self.title[1].number)
+            self.title = None
+            return True
         if _NO_PAUSE.search(text) and len(durations) == 1:
             self.pauses.append((0.0, durations[0][1], line))
             return True
         return False
+
+    def _bare(self, text: str, line: Line) -> None:
+        """`first run time 5.2` and `average 0.05` without a unit: only their ratio is told."""
+        found = _BARE.search(text)
+        value = parse_number(found[2]) if found is not None else None
+        if found is None or value is None or value <= 0:
+            return
+        if _FIRST.search(text):
+            self.bare_first.append((value, line))
+            self.shape = self.shape or (len(self.bare_first) > 1 and bool(_OTHER.search(text)))
+        elif self.bare_first:
+            self.bare_later.append((value, line))
+
+    def _bare_ratio(self) -> None:
+        if self.first or not self.bare_first or not self.bare_later:
+            return
+        at = self._claim([line for _, line in (*self.bare_first, *self.bare_later)])
+        later = median(sorted(value for value, _ in self.bare_later))
+        load = self.loads.start("first and later")
+        load.put("serve.first_latency_ratio", self.bare_first[0][0] / later, at)
+        if self.shape:
+            load.put("serve.slow_on_new_shape", min(value for value, _ in self.bare_first) / later >= FIRST_SLOW, at)
 
     def _pair(self, text: str, durations: list[tuple[re.Match[str], float]], line: Line) -> None:
         """`first …: 20 s` on one line, `second …: 0.1 s` on another or on the same one."""
@@ -148,6 +191,7 @@ class _Walk:
     def finish(self) -> None:
         """Turns what was gathered into loads."""
         self._pairs()
+        self._bare_ratio()
         self._over_time()
         self._after_pauses()
         for key, values in self.series.items():

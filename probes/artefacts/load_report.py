@@ -16,7 +16,7 @@ from gpuwhy.probes.artefacts.serve_loads import Load, Loads
 NAME = "load-report"
 HINTS = (
     "latency", "percentile", "p99", "tp99", "99%", "http_req", "response time", "requests/sec", "requests per second",
-    "qps", "p95", "p50", "p(95)",
+    "qps", "p95", "p50", "p(95)", "latencies",
 )  # fmt: skip
 
 _N = rf"({NUMBER})"

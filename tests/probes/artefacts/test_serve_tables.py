@@ -114,3 +114,17 @@ def test_throughput_over_time_is_compared_with_its_start() -> None:
     read = values(scan(latency_series.FORMAT, text))
     assert read[("serve.start_throughput_ratio", f"{MODEL}/load:over time")] == 20
     assert read[("serve.slow_start_seconds", f"{MODEL}/load:over time")] == 240
+
+
+def test_first_and_later_without_a_unit_give_only_their_ratio() -> None:
+    text = "first run time  5.0\naverage 0.05\ninput2 first run time  4.9\naverage 0.05\n"
+    read = values(scan(latency_series.FORMAT, text))
+    one = f"{MODEL}/load:first and later"
+    assert read[("serve.first_latency_ratio", one)] == 100
+    assert read[("serve.slow_on_new_shape", one)] is True
+    assert ("serve.first_latency_seconds", one) not in read
+
+
+def test_pauses_named_in_titles_are_compared() -> None:
+    text = "interval 0.1s:\n  Handler (avg): 2441us, Queue (avg): 16us\ninterval 1s:\n  Handler (avg): 9811us\n"
+    assert values(scan(latency_series.FORMAT, text))[("serve.slow_after_idle", f"{MODEL}/load:pauses")] is True
