@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpuwhy.kb.facts import HOST, JOB, Entity, Value
+from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 
 NAME = "software-versions"
 _LONGEST = 400
 _VERSION = r"(?P<version>[0-9]{1,4}(?:\.[0-9]{1,5}){1,4})"
-_HINTS = ("torch", "cuda", "driver version", "kernel module", "cudnn", "release ")
+_HINTS = ("torch", "cuda", "driver version", "kernel module", "cudnn", "release ", "gpu models and")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ _TORCH = re.compile(
     r"(?P<version>[0-9]{1,2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?(?:\.dev[0-9]{1,10}|a0|rc[0-9])?)(?:\+(?P<local>[a-z]{2,5}[0-9.]{0,8}))?",
     re.IGNORECASE,
 )
+_GPU = re.compile(
+    r"\s{0,4}(?P<head>GPU models and configuration:\s{0,4})?GPU (?P<index>[0-9]{1,2}): "
+    r"(?P<name>[A-Za-z][^()\n]{2,70})\Z"
+)
 _CUDA_TAG = re.compile(r"cu([0-9]{2,3})\Z")
 
 
@@ -55,7 +59,14 @@ def scan(text: Text) -> Iterable[Extract]:
     """One extract of all versions of a text; of several of one kind the first stays."""
     found: dict[str, Reading] = {}
     claimed: set[int] = set()
+    listing = False
     for line in text.lines:
+        device = _GPU.match(line.text[:_LONGEST])
+        listing = device is not None and (listing or device["head"] is not None)
+        if device is not None and listing:
+            name, where = device["name"].strip(), gpu(int(device["index"]))
+            found.setdefault(where.path, Reading("gpu.name", name, line.number, line.text.strip()[:160], where))
+            claimed.add(line.number)
         lowered = line.text[:_LONGEST].lower()
         if not any(hint in lowered for hint in (*_HINTS, "nvidia-")):
             continue

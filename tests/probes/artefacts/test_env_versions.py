@@ -50,3 +50,9 @@ def test_a_version_is_read(text: str, expected: dict[tuple[str, str], Value]) ->
 )
 def test_what_is_no_version_is_left_alone(text: str) -> None:
     assert scan(FORMAT, text) == []
+
+
+def test_the_gpus_of_collect_env_are_named() -> None:
+    text = "GPU models and configuration: GPU 0: NVIDIA A10\nGPU 1: Tesla T4\n\nGPU 2: is not part of the list"
+    found = {key: value for key, value in values(scan(FORMAT, text)).items() if key[0] == "gpu.name"}
+    assert found == {("gpu.name", "gpu:0"): "NVIDIA A10", ("gpu.name", "gpu:1"): "Tesla T4"}
