@@ -10,19 +10,51 @@ from typing import Any
 from gpuwhy.kb.errors import Problem
 from gpuwhy.kb.strict_yaml import Document
 
-BASE = "https://gpuwhy.dev/schema/v1/"
-
 
 @cache
 def _validator(folder: Path, kind: str) -> Any:
     from jsonschema import Draft202012Validator
-    from referencing import Registry, Resource
 
-    resources = []
-    for path in sorted(folder.glob("*.schema.json")):
-        resources.append((BASE + path.name, Resource.from_contents(json.loads(path.read_text("utf-8")))))
-    registry: Any = Registry().with_resources(resources)
-    return Draft202012Validator({"$ref": f"{BASE}{kind}.schema.json"}, registry=registry)
+    return Draft202012Validator(_Linker(folder).file(f"{kind}.schema.json"))
+
+
+class _Linker:
+    """Puts what a `$ref` means in its place: looking references up, again for every value, takes most of the time.
+
+    A schema that refers to itself becomes a structure that holds itself.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {path.name: json.loads(path.read_text("utf-8")) for path in folder.glob("*.schema.json")}
+        self._meant: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def file(self, name: str) -> Any:
+        """The schema of a file, with all references replaced."""
+        return self._linked(self._files[name], name)
+
+    def _linked(self, node: Any, file: str) -> Any:
+        if isinstance(node, list):
+            return [self._linked(one, file) for one in node]
+        if not isinstance(node, dict):
+            return node
+        found = {key: self._linked(value, file) for key, value in node.items() if key not in ("$ref", "$id", "$defs")}
+        if "$ref" not in node:
+            return found
+        meant = self._of(*self._place(node["$ref"], file))
+        return found | {"allOf": [meant, *found.get("allOf", ())]} if found else meant
+
+    def _place(self, reference: str, file: str) -> tuple[str, str]:
+        name, _, pointer = reference.partition("#")
+        return name or file, pointer
+
+    def _of(self, file: str, pointer: str) -> dict[str, Any]:
+        if (file, pointer) not in self._meant:
+            meant = self._meant[file, pointer] = {}  # known before it is filled: it may refer to itself
+            node = self._files[file]
+            for step in pointer.split("/")[1:]:
+                node = node[step]
+            meant.update(self._linked(node, file))
+        return self._meant[file, pointer]
 
 
 def violations(document: Document, kind: str, folder: Path) -> list[Problem]:
