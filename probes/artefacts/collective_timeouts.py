@@ -61,11 +61,11 @@ _STUCK = later(
     r"watchdog got stuck for (?P<seconds>[0-9]{1,7})\s?seconds without making progress"
     r"|Terminating the process after attempting to dump debug info, due to collective timeout", re.IGNORECASE,
 )  # fmt: skip
-_BARRIER = later(
-    r"Rank (?P<rank>[0-9]{1,6}) (?:timed out|failed to pass monitoredBarrier|reported to have successfully)[^\n]{0,80}"
-    r"|monitoredBarrier[^\n]{0,160}(?:Ranks? (?P<missing>[0-9][0-9, ]{0,400}) failed to (?:pass|join)|"
-    r"rank (?P<one>[0-9]{1,6}) (?:timed out|did not))", re.IGNORECASE,
-)  # fmt: skip
+_BARRIER = later(r"Ranks? (?P<missing>[0-9][0-9, ]{0,400}) failed to pass monitoredBarrier")
+_STORE_LOST = later(
+    r"(?i)store->get\('[^'\n]{0,60}'\) got error: (?:socket timeout|wait timeout)|Rendezvous(?:Timeout|Connection)Error"
+    r"|connection to the C10d store has failed"
+)
 _LOST = later(
     r"Connection (?:was )?(?:closed|reset) by (?:remote )?peer|Broken pipe|Software caused connection abort"
     r"|Connection refused|[Rr]emote process exited or there was a network error|peer process [^\n]{0,40}exited"
@@ -125,7 +125,8 @@ def scan(text: Text) -> Iterator[Extract]:
 
 _WORDS = (
     "collective", "last enqueued", "joined", "lagging", "missing ranks", "Missing ranks", "_MISMATCH", "timed out",
-    "watchdog", "Watchdog", "onnection", "Barrier", "Broken pipe", "rank", "NET/IB", "emote process",
+    "watchdog", "Watchdog", "store->get", "endezvous", "C10d", "onnection",
+    "Barrier", "Broken pipe", "rank", "NET/IB", "emote process",
 )  # fmt: skip
 
 
@@ -225,9 +226,10 @@ def _take_store(report: _Report, text: str, line: Line) -> None:
         report.put("comm.watchdog_stuck", True, line)
         if stuck["seconds"]:
             report.put("comm.waited_seconds", int(stuck["seconds"]), line)
-    barrier = _BARRIER.search(text)
-    missing = barrier and (barrier["missing"] or barrier["one"])
-    if missing:
+    if _STORE_LOST.search(text):
+        report.put("comm.store_unreachable", True, line)
+    if barrier := _BARRIER.search(text):
+        missing = barrier["missing"]
         report.put("comm.absent_rank_count", len(_ranks(missing)), line)
         report.put("comm.absent_ranks", " ".join(missing.split())[:120], line)
         report.put("comm.absence_stated", True, line)
@@ -331,6 +333,9 @@ FORMAT = TextFormat(
         "by remote peer",
         "connection",
         "barrier",
+        "store->get",
+        "rendezvous",
+        "c10d store",
         "broken pipe",
         "remote process exited",
         "net/ib",

@@ -128,7 +128,7 @@ def test_the_analyser_of_flight_recorder_dumps() -> None:
          {"comm.joined_rank_count": 3, "job.rank_count": 4, "comm.absent_rank_count": 1, "comm.absence_stated": True}),
         ("RuntimeError: The client socket has timed out after 900s while trying to connect to (10.0.0.1, 29500).",
          {"comm.store_unreachable": True, "comm.timeout_seconds": 900.0}),
-        ("[Rank 0]: Ranks 1, 5 failed to pass monitoredBarrier in 30000 ms", {}),
+        ("[Rank 0]: Ranks 1, 5 failed to pass monitoredBarrier in 30000 ms", {"comm.absent_rank_count": 2}),
         ("RuntimeError: [1] is setting up and retrieving ncclUniqueId from [0] via c10d key-value store "
          "by key '0', but store->get('0') got error: Connection reset by peer", {"comm.peer_connection_lost": True}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]",
@@ -150,3 +150,15 @@ def test_an_exception_on_a_rank_that_the_others_wait_for() -> None:
     found = facts("[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: no\n" + timeout(0) + timeout(2))
     assert found["comm.raised_rank"] == 1
     assert "comm.raised_rank" not in facts("[rank0]: Traceback (most recent call last):\n" + timeout(0) + timeout(1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1] is setting up NCCL communicator by key '0', but store->get('0') got error: Socket Timeout",
+        "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
+        "RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.",
+    ],
+)
+def test_a_first_rank_that_is_not_there(text: str) -> None:
+    assert facts(text)["comm.store_unreachable"] is True
