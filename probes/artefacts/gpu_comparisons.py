@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpuwhy.kb.facts import JOB, Value
+from gpuwhy.kb.facts import JOB, Entity, Value
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.gpu_models import models, step
@@ -88,18 +88,26 @@ def scan(text: Text) -> Iterator[Extract]:
     told = {one.number: list(models(one.text)) for one in lines}
     if len({name for found in told.values() for _, name in found}) < 2:
         return
-    points = [*_table_points(lines, told)]
-    if len({one.model for one in points}) < 2:
-        points = [*_line_points(lines, told)]
-    if len({one.model for one in points}) < 2:
-        points = [*_plain_points(lines, told)]
-    readings = [*_scaling_with_class(points, lines), *_decode_and_prefill(points), *_sides(lines, told)]
+    points, quoted = [*_table_points(lines, told)], list[Reading]()
+    for find in (_line_points, _plain_points):
+        if len({one.model for one in points}) < 2:
+            points = [*find(lines, told)]
+            quoted = [*_quoted(points)]
+    readings = [*quoted, *_scaling_with_class(points, lines), *_decode_and_prefill(points), *_sides(lines, told)]
     if readings:
         yield Extract(NAME, tuple(readings))
 
 
 def _fact(fact: str, value: Value, line: Line) -> Reading:
     return Reading(fact, value, line.number, line.text.strip()[:200], JOB)
+
+
+def _quoted(points: Sequence[_Point]) -> Iterator[Reading]:
+    """The figures of sentences as they are printed; those of tables are told by other formats."""
+    for number, one in enumerate(points[:MOST_ROWS], 1):
+        printed = 1.0 / one.cost if one.measure.startswith("rate") else one.cost
+        entity = Entity("measurement", f"{one.model} {one.measure.strip(':')} #{number}", JOB)
+        yield Reading("reading.value", printed, one.line.number, one.line.text.strip()[:200], entity)
 
 
 def _cells(text: str) -> list[str]:

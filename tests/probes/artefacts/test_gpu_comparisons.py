@@ -98,3 +98,8 @@ def test_sentences(text: str, gain: float) -> None:
 
 def test_figures_without_a_unit_that_differ_are_not_judged() -> None:
     assert "bench.gpu_class_gain_ratio" not in facts("the speed of A100 is 2.60\nthe speed of RTX 3090 is 4.00")
+
+
+def test_figures_of_sentences_are_kept_as_printed() -> None:
+    found = values(scan(FORMAT, "On the A6000 it was 24 seconds, while on the RTX 4090 it was 16 seconds"))
+    assert [value for (fact, _), value in found.items() if fact == "reading.value"] == [24.0, 16.0]
