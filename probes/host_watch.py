@@ -17,11 +17,10 @@ SOURCE = "host"
 
 
 class HostWatch:
-    """Counters from `open` to `close`, then facts by `fold`. `paths` are files whose disks matter."""
+    """Counters from `open` to `close`, then facts by `fold`."""
 
-    def __init__(self, tree: Tree | None = None, paths: Iterable[str] = ()) -> None:
+    def __init__(self, tree: Tree | None = None) -> None:
         self._tree = tree or Tree()
-        self._paths = tuple(paths)
         self.readings = Readings(SOURCE)
         self.open()
 
@@ -48,9 +47,12 @@ class HostWatch:
         host_memory_live.read_memory(tree, readings)
         host_memory_live.read_shared_memory(tree, readings)
         host_memory_live.read_limits(tree, readings)
-        host_disks_live.read_paths(tree, self._paths, readings)
         host_topology.read_clocks(tree, readings)
         host_topology.read_nodes(tree, readings)
         host_topology.read_gpus(tree, gpus or {}, readings)
         readings.put("host.watched_seconds", HOST, self.seconds)
         return readings
+
+    def read_paths(self, paths: Iterable[str], readings: Readings) -> None:
+        """Notes file systems and disks of these files, as the process sees them."""
+        host_disks_live.read_paths(self._tree, paths, readings)

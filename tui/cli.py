@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwhy import __version__
-from gpuwhy.tui import cli_triton
-from gpuwhy.tui.durations import duration
+from gpuwhy.tui import cli_triton, watching
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
@@ -104,7 +103,7 @@ def main(context: click.Context, demo: bool) -> None:
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @rules_option
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
-@click.option("--live", metavar="TIME", callback=duration, help="Watch this machine too, GPUs and host: 20s, 2m.")
+@watching.options
 @cli_triton.options
 @click.pass_context
 def diagnose(
@@ -117,15 +116,17 @@ def diagnose(
     assumed: tuple[str, ...],
     rules: Path | None,
     engine: str,
-    live: float | None,
+    watch: watching.Watch,
     triton: cli_triton.TritonOptions | None,
 ) -> None:
     """Diagnose messages, logs, tables and traces.
 
     PATHS are files or folders; - is standard input. Several artefacts make one diagnosis. Nothing is run, changed or
     sent anywhere. With --live, what the GPUs and the host show now is part of it, and PATHS are taken to be of this
-    machine: give no files of another one. With --triton, the counters, configuration and log of a running Triton server
-    are read over a window; no request is sent to a model unless --probe-load asks for it.
+    machine: give no files of another one. With --pid a running PyTorch job is watched from outside, by py-spy and
+    without stopping it: where its main thread spends its time, what its workers do, and the machine meanwhile. With
+    --triton, the counters, configuration and log of a running Triton server are read over a window; no request is sent
+    to a model unless --probe-load asks for it.
     """
     from gpuwhy.probes.artefacts.large_scan import Ahead
 
@@ -134,7 +135,7 @@ def diagnose(
         for name in (why, why_not):
             if name is not None and name not in kb.conclusions:
                 fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
-        report = _report(kb, paths, ahead, answers, assumed, engine, live, triton)
+        report = _report(kb, paths, ahead, answers, assumed, engine, watch, triton)
     if why is not None or why_not is not None:
         _show_proof(report, why, why_not, form)
     else:
@@ -182,7 +183,7 @@ def _report(
     answers: tuple[str, ...],
     assumed: tuple[str, ...],
     engine: str,
-    live: float | None,
+    watch: watching.Watch,
     triton: cli_triton.TritonOptions | None,
 ) -> Report:
     from gpuwhy.engine.run import diagnose_with
@@ -193,14 +194,11 @@ def _report(
 
     told = bool(_said(kb, answers, assumed, FactBase()))  # before anything is read: a wrong answer is told at once
     try:
-        watching = live is not None or triton is not None
-        gathered = gather(named(paths if watching else _sources(paths, told)), kb.facts, ahead)
+        live = watch.asked or triton is not None
+        gathered = gather(named(paths if live else _sources(paths, told)), kb.facts, ahead)
     except UnusableInput as error:
         fail(str(error))
-    if live is not None:
-        from gpuwhy.tui.cli_live import with_live
-
-        gathered = with_live(gathered, live, kb.facts)
+    gathered = watching.watched(gathered, watch, kb.facts)
     if triton is not None:
         gathered = cli_triton.with_triton(gathered, triton, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)

@@ -16,8 +16,9 @@ from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.rules_option import knowledge, rules_option
 
 if TYPE_CHECKING:
+    from gpuwhy.kb.facts import Absent, Fact
     from gpuwhy.kb.model import FactSpec
-    from gpuwhy.probes.artefacts.read import Gathered
+    from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood
     from gpuwhy.probes.gathering import Gathering
 
 SHOW_PROGRESS_FROM_SECONDS = 2.0
@@ -64,38 +65,53 @@ def watch(seconds: float, specs: Mapping[str, FactSpec]) -> Gathering:
     return with_progress(seconds, lambda progress: look(seconds, progress, specs=specs))
 
 
-def with_progress(seconds: float, watched: Callable[[Callable[[float], None] | None], Gathering]) -> Gathering:
+def with_progress(
+    seconds: float, watched: Callable[[Callable[[float], None] | None], Gathering], doing: str = "watching"
+) -> Gathering:
     """What a watch of so many seconds gives; it is handed what shows its progress, where a person waits for it."""
     if seconds <= SHOW_PROGRESS_FROM_SECONDS or not sys.stderr.isatty():
         return watched(None)
     try:
-        return watched(lambda share: _show_progress(share, seconds))
+        return watched(lambda share: _show_progress(doing, share, seconds))
     finally:
         click.echo("\r" + " " * (_BAR + 50) + "\r", nl=False, err=True)
 
 
 def with_live(gathered: Gathered, seconds: float, specs: Mapping[str, FactSpec]) -> Gathered:
     """What artefacts told, and beside it what this machine shows now."""
+    seen, name = watch(seconds, specs), "this machine"
+    formats = ((name, "nvml"), (name, "host"))
+    return joined(gathered, seen.facts, seen.absent, formats, (), unfit=seen.unfit, name=name)
+
+
+def joined(
+    gathered: Gathered,
+    facts: tuple[Fact, ...],
+    absent: tuple[Absent, ...],
+    formats: tuple[tuple[str, str], ...],
+    not_understood: tuple[NotUnderstood, ...],
+    *,
+    unfit: tuple[str, ...] = (),
+    name: str = "",
+) -> Gathered:
+    """What was gathered, and more beside it; `unfit` is what the vocabulary has no place for."""
     from gpuwhy.probes.artefacts.read import NotUnderstood
 
-    seen = watch(seconds, specs)
-    name = "this machine"
-    unfit = tuple(
-        NotUnderstood(name, None, None, f"{one} does not fit the vocabulary of these rules") for one in seen.unfit
-    )
+    words = "does not fit the vocabulary of these rules"
+    left_out = tuple(NotUnderstood(name, None, None, f"{one} {words}") for one in unfit)
     return replace(
         gathered,
-        facts=(*gathered.facts, *seen.facts),
-        absent=(*gathered.absent, *seen.absent),
-        formats=(*gathered.formats, (name, "nvml"), (name, "host")),
-        not_understood=(*gathered.not_understood, *unfit),
+        facts=(*gathered.facts, *facts),
+        absent=(*gathered.absent, *absent),
+        formats=(*gathered.formats, *formats),
+        not_understood=(*gathered.not_understood, *not_understood, *left_out),
     )
 
 
-def _show_progress(share: float, seconds: float) -> None:
+def _show_progress(doing: str, share: float, seconds: float) -> None:
     done = round(share * _BAR)
     bar = "#" * done + "-" * (_BAR - done)
-    click.echo(f"\rwatching  [{bar}]  {share * seconds:4.0f} of {seconds:.0f} s  (Ctrl-C ends it)", nl=False, err=True)
+    click.echo(f"\r{doing}  [{bar}]  {share * seconds:4.0f} of {seconds:.0f} s  (Ctrl-C ends it)", nl=False, err=True)
 
 
 def _answered(seen: Gathering) -> bool:

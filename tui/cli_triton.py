@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwhy.kb.records import dataclass, replace
-from gpuwhy.tui.durations import duration
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import FactSpec
@@ -37,16 +36,18 @@ class TritonOptions:
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options to a command, which gets `triton`: what was asked for, or None."""
+    """Adds the options to a command, which gets `triton`: what was asked for, or None.
+
+    How long is asked for by the options of watching, which stand around these and hand it over.
+    """
 
     @wraps(command)
     def with_triton(*args: Any, **given: Any) -> None:
         address, seconds = given.pop("triton_address"), given.pop("triton_seconds")
         others = {name: given.pop(f"triton_{name}") for name in ("http", "repository", "log", "header")}
         others |= {name: given.pop(name) for name in ("probe_load", "probe_model")}
-        names = {**others, "for": seconds}
-        if address is None and any(value is not None for value in names.values()):
-            shown = next(name for name, value in names.items() if value is not None)
+        if address is None and any(value is not None for value in others.values()):
+            shown = next(name for name, value in others.items() if value is not None)
             raise click.UsageError(f"{_OPTIONS[shown]} goes with --triton HOST:PORT")
         if others["probe_model"] is not None and others["probe_load"] is None:
             raise click.UsageError("--probe-model goes with --probe-load N")
@@ -66,12 +67,10 @@ _OPTIONS = {
     "header": "--triton-header",
     "probe_load": "--probe-load",
     "probe_model": "--probe-model",
-    "for": "--for",
 }
 _FILE = click.Path(path_type=Path)
 _DECLARED = (
     click.option("--triton", "triton_address", metavar="HOST:PORT", help="Watch a Triton server: its metrics port."),
-    click.option("--for", "triton_seconds", metavar="TIME", callback=duration, help="How long. [default: 20s]"),
     click.option(
         "--repository", "triton_repository", type=_FILE, help="Model repository of that server, on this disk."
     ),

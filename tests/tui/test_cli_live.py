@@ -232,7 +232,7 @@ def test_a_diagnosis_puts_the_machine_beside_artefacts(library: Path, tmp_path: 
 def test_a_diagnosis_without_a_driver_cannot_tell(library: Path) -> None:
     done = gpuwhy(library, "idle", "diagnose", "--live", "0.2s", LD_LIBRARY_PATH="/no/such/folder")
     assert done.returncode == 3
-    assert "CANNOT TELL" in done.stdout
+    assert not {"CONFIRMED", "LIKELY"} & set(done.stdout.split())
 
 
 def test_facts_of_a_watch_can_be_diagnosed_later(library: Path, tmp_path: Path) -> None:

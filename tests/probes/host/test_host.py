@@ -354,6 +354,7 @@ def test_a_machine_that_shows_nothing_is_all_reasons(tmp_path: Path) -> None:
 
 
 def test_this_machine_fits_the_vocabulary() -> None:
-    watch = HostWatch(paths=["/", os.getcwd()])
+    watch = HostWatch()
     watch.close()
+    watch.read_paths(["/", os.getcwd()], watch.readings)
     assert 0 < float(values(watch.fold())["host.effective_cpu_count"]) <= len(os.sched_getaffinity(0))
