@@ -36,6 +36,7 @@ COMMANDS = {
     "collect": "cli_collect",
     "incident": "cli_incident",
     "probe": "cli_live",
+    "size": "cli_size",
     "watch": "cli_watch",
 }
 """Commands with a module of their own, which is imported when the command is used: the others start without it."""

@@ -1,0 +1,130 @@
+"""The shape of a transformer: from the `config.json` of a Hugging Face model, or from its parameter count alone.
+
+Where only the count is known, layers and width are those of the nearest common model, and every assumption is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gpuwhy.kb.records import dataclass
+
+COMMON_SHAPES = (
+    (0.11e9, 12, 768, 30_522),
+    (0.34e9, 24, 1024, 30_522),
+    (0.5e9, 24, 896, 152_000),
+    (1.8e9, 24, 2048, 152_000),
+    (3.1e9, 36, 2048, 152_000),
+    (7.7e9, 32, 4096, 152_000),
+    (14e9, 40, 5120, 152_000),
+    (32.5e9, 64, 5120, 152_000),
+    (72e9, 80, 8192, 152_000),
+    (405e9, 126, 16_384, 152_000),
+)
+"""Parameters, layers, width and vocabulary of BERT base and large, Qwen 0.5B to 72B and Llama 3 405B."""
+
+UNTIED_FROM = 4e9
+"""Models from this size on have an output matrix of their own; smaller ones share that of the input."""
+
+GROUPED_FROM = 30e9
+"""Models from this size on are assumed to share keys and values among heads (GQA, 8 of them); smaller ones not."""
+
+HEAD_SIZE = 128
+
+
+class ShapeError(ValueError):
+    """A model configuration that does not tell the shape."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What sizing needs to know of a transformer. `embeddings`: parameters of the input and output matrices."""
+
+    parameters: float
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    feed_forward: int
+    vocabulary: int
+    embeddings: float
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def kv_values_per_token(self) -> int:
+        """Numbers that the KV cache holds of one token, over all layers: 2 layers x KV heads x head size.
+
+        Shazeer 2019 (arXiv 1911.02150) for MQA, Ainslie et al. 2023 (arXiv 2305.13245) for GQA.
+        """
+        return 2 * self.layers * self.kv_heads * self.head_size
+
+
+def of_parameters(parameters: float, kv_heads: int | None = None) -> Shape:
+    """A shape for a parameter count, as the nearest common model has it; all of it is told as assumed."""
+    if not (math.isfinite(parameters) and parameters > 0):
+        raise ShapeError("the number of parameters must be above 0")
+    _, layers, hidden, vocabulary = min(COMMON_SHAPES, key=lambda one: abs(math.log(one[0] / parameters)))
+    heads = max(1, hidden // HEAD_SIZE)
+    groups = kv_heads or (min(8, heads) if parameters >= GROUPED_FROM else heads)
+    embeddings = min(vocabulary * hidden * (2 if parameters >= UNTIED_FROM else 1), 0.5 * parameters)
+    attention = 2 * hidden * (heads + groups) * HEAD_SIZE
+    feed_forward = max(hidden, round(((parameters - embeddings) / layers - attention) / (3 * hidden)))
+    assumed = [f"{layers} layers of width {hidden}, vocabulary {vocabulary:,}, as the nearest common model"]
+    if kv_heads is None:
+        shared = "8 KV heads (GQA)" if groups < heads else "keys and values of every head (no GQA)"
+        assumed.append(f"{shared}; --kv-heads tells another number")
+    return Shape(
+        parameters, layers, hidden, heads, groups, HEAD_SIZE, feed_forward, vocabulary, embeddings, tuple(assumed)
+    )
+
+
+def of_config(config: Mapping[str, Any]) -> Shape:
+    """The shape that a Hugging Face `config.json` tells. Raises `ShapeError` where layers or width are missing.
+
+    The parameter count is the sum of the matrices: embeddings, attention projections, feed-forward of every expert.
+    """
+    text = config.get("text_config")
+    if isinstance(text, Mapping):
+        return of_config(text)
+    hidden = _whole(config, "hidden_size", "n_embd", "d_model", "dim")
+    layers = _whole(config, "num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    if hidden is None or layers is None:
+        raise ShapeError("no hidden_size or num_hidden_layers in it: is it the config.json of a transformer?")
+    heads = _whole(config, "num_attention_heads", "n_head", "n_heads") or max(1, hidden // HEAD_SIZE)
+    kv_heads = _whole(config, "num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
+    if kv_heads is None:
+        kv_heads = 1 if config.get("multi_query") is True else heads
+    head_size = _whole(config, "head_dim", "kv_channels") or max(1, hidden // heads)
+    vocabulary = _whole(config, "vocab_size", "padded_vocab_size") or 0
+    feed_forward, matrices = _feed_forward(config, hidden)
+    tied = config.get("tie_word_embeddings", config.get("model_type") in ("gpt2", "gemma", "gemma2", "bert")) is True
+    embeddings = vocabulary * hidden * (1 if tied else 2)
+    experts = _whole(config, "num_experts", "num_local_experts", "n_routed_experts") or 1
+    width = _whole(config, "moe_intermediate_size") if experts > 1 else None
+    attention = 2 * hidden * (heads + kv_heads) * head_size
+    one_layer = attention + experts * matrices * hidden * (width or feed_forward)
+    return Shape(
+        float(embeddings + layers * one_layer), layers, hidden, heads, kv_heads, head_size, feed_forward, vocabulary,
+        float(embeddings),
+    )  # fmt: skip
+
+
+def _feed_forward(config: Mapping[str, Any], hidden: int) -> tuple[int, int]:
+    """Width of the feed-forward part, and how many matrices it has: three where it is gated."""
+    width = _whole(config, "intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim", "d_ff")
+    kind = str(config.get("model_type", ""))
+    if kind == "qwen" and width is not None:
+        width //= 2  # the first Qwen gives both halves of the gated part as one
+    plain = kind in ("gpt2", "gpt_neox", "gpt_bigcode", "opt", "bloom", "falcon", "bert", "roberta", "phi")
+    return (width or 4 * hidden), (2 if plain or width is None else 3)
+
+
+def _whole(config: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = config.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 40:
+            return value
+    return None

@@ -1,0 +1,110 @@
+"""The memory model: published measurements, arithmetic of the papers, and what must never come out."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+from bench.sizing import MEDIAN_WANTED, WORST_WANTED, Row, rows
+from gpuwhy.engine.shapes import ShapeError, of_config, of_parameters
+from gpuwhy.engine.sizing import Serving, Training, kv_cache_bytes, serving, training
+
+PUBLISHED = list(rows())
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.name.replace(" ", "-"))
+def test_a_published_measurement_is_reproduced(row: Row) -> None:
+    assert abs(row.error) <= WORST_WANTED, f"{row.predicted:.1f} for {row.published} {row.unit} of {row.source}"
+
+
+def test_half_of_the_measured_rows_are_met_closely() -> None:
+    measured = [abs(row.error) for row in PUBLISHED if not row.name.startswith("ZeRO")]
+    assert statistics.median(measured) <= MEDIAN_WANTED
+
+
+def parts(method: str, **more: object) -> dict[str, float]:
+    plan = Training(method, **more)  # type: ignore[arg-type]
+    return {part.name: part.size_bytes for part in training(of_parameters(7e9), plan).parts}
+
+
+def test_full_training_of_7b_takes_112_gb_of_states() -> None:
+    found = parts("full")
+    assert found["weights"] + found["gradients"] + found["optimizer states"] == 112e9  # 7e9 x (2 + 2 + 12)
+
+
+def test_amp_does_not_halve_the_states_of_32_bit_training() -> None:
+    wide = parts("full", dtype="fp32")
+    assert wide["weights"] + wide["gradients"] + wide["optimizer states"] == 112e9  # 7e9 x (4 + 4 + 8)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"), [("adamw", 12), ("adamw8bit", 6), ("momentum", 8), ("sgd", 4)]
+)  # with the master copy of 4 bytes
+def test_optimizer_states_follow_the_optimizer(optimizer: str, expected: int) -> None:
+    assert parts("full", optimizer=optimizer)["optimizer states"] == 7e9 * expected
+
+
+def test_offloading_leaves_only_what_it_does_not_take() -> None:
+    assert "optimizer states" not in parts("full", offload="optimizer")
+    assert parts("full", offload="optimizer")["weights"] == 14e9
+    assert "weights" not in parts("full", offload="all")
+
+
+def test_checkpointing_costs_less_than_keeping_everything() -> None:
+    assert parts("full", checkpointing=True)["activations"] < parts("full", checkpointing=False)["activations"]
+
+
+def test_attention_scores_grow_with_the_square_of_the_sequence() -> None:
+    # 5 a s^2 b per layer, one layer at a time: 5 x 32 heads x 4096^2 = 2.68e9 bytes
+    kept, flash = parts("full", sequence=4096, flash_attention=False), parts("full", sequence=4096)
+    assert kept["activations"] - flash["activations"] == pytest.approx(5 * 32 * 4096**2)
+
+
+LLAMA3_8B = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "intermediate_size": 14_336,
+    "vocab_size": 128_256,
+}
+
+
+def test_a_config_gives_the_parameters_that_the_model_has() -> None:
+    assert of_config(LLAMA3_8B).parameters == pytest.approx(8.03e9, rel=0.002)  # as Meta's model card says
+
+
+def test_grouped_query_attention_divides_the_cache() -> None:
+    # 2 x 32 layers x 8 heads x 128 x 2 byte = 131,072 byte a token; with a head each it is four times that
+    assert kv_cache_bytes(of_config(LLAMA3_8B), 1) == 131_072
+    assert kv_cache_bytes(of_config(LLAMA3_8B | {"num_key_value_heads": 32}), 1) == 524_288
+    assert kv_cache_bytes(of_config({"n_layer": 10, "n_embd": 1280, "n_head": 10, "multi_query": True}), 1) == 5120
+
+
+def test_experts_count_as_parameters_and_not_as_cache() -> None:
+    mixture = LLAMA3_8B | {"num_local_experts": 8, "vocab_size": 32_000, "model_type": "mixtral"}
+    assert of_config(mixture).parameters == pytest.approx(46.7e9, rel=0.002)  # Mixtral 8x7B
+    assert kv_cache_bytes(of_config(mixture), 1) == 131_072
+
+
+def test_a_nested_text_model_is_found() -> None:
+    assert of_config({"vision_config": {}, "text_config": LLAMA3_8B}).layers == 32
+
+
+@pytest.mark.parametrize("config", [{}, {"hidden_size": 4096}, {"hidden_size": "4096", "num_hidden_layers": None}])
+def test_a_config_without_a_shape_is_told(config: dict[str, object]) -> None:
+    with pytest.raises(ShapeError, match="hidden_size"):
+        of_config(config)
+
+
+def test_more_gpus_than_kv_heads_hold_a_head_each() -> None:
+    shape = of_config(LLAMA3_8B)
+    eight, sixteen = (serving(shape, Serving(gpus=gpus)).parts[1].size_bytes for gpus in (8, 16))
+    assert eight == sixteen
+
+
+def test_what_is_assumed_of_a_bare_number_is_told() -> None:
+    assert len(of_parameters(7e9).assumed) == 2
+    assert of_config(LLAMA3_8B).assumed == ()

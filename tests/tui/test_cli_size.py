@@ -1,0 +1,61 @@
+"""`gpuwhy size` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpuwhy.tui.cli import main
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(main, ["size", *words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_parts_stand_one_below_the_other_within_80_columns() -> None:
+    text = run("--params", "7B", "--method", "full", "--sharding", "zero3", "--gpus", "8")
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for part in ("weights", "gradients", "optimizer states", "gathered parameters", "activations", "fragmentation"):
+        assert f"\n  {part}" in text
+
+
+def test_json_adds_up() -> None:
+    document = json.loads(run("--params", "1.5B", "--method", "lora", "--format", "json"))
+    assert abs(sum(part["bytes"] for part in document["parts"]) - document["per_gpu_bytes"]) < 10
+    assert document["assumed"]
+
+
+def test_a_config_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"hidden_size": 1024, "num_hidden_layers": 4, "vocab_size": 1000}')
+    assert "assumed" not in run("--config", str(path), "--method", "inference")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "how large is the model?"),
+        (("--params", "seven"), "is no number above 0"),
+        (("--params", "0"), "is no number above 0"),
+        (("--params", "7B", "--dtype", "int4"), "not trained as a whole"),
+        (("--params", "7B", "--activations", "much"), "is no amount of memory"),
+    ],
+    ids=["nothing", "word", "zero", "int4", "activations"],
+)
+def test_what_is_missing_or_wrong_is_told(words: tuple[str, ...], says: str) -> None:
+    done = CliRunner().invoke(main, ["size", *words])
+    assert done.exit_code == 2
+    assert says in done.output
+
+
+def test_a_config_that_is_no_json_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text("[" * 100_000)
+    done = CliRunner().invoke(main, ["size", "--config", str(path)])
+    assert done.exit_code == 2
+    assert "cannot be read as JSON" in done.output

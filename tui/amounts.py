@@ -1,0 +1,74 @@
+"""Amounts as people write them on the command line: 7B parameters, 24GiB of memory; and the file of a model."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gpuwhy.engine.shapes import Shape
+
+_COUNT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([kKmMbBtT]?)\s*\Z")
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+MAX_CONFIG_BYTES = 1 << 22
+
+
+def count(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """A number with K, M, B or T (`7B`, `350M`). Raises `click.BadParameter` for anything else, and for none at all."""
+    if value is None:
+        return None
+    found = _COUNT.match(value)
+    number = float(found.group(1)) * _SCALES[found.group(2).lower()] if found else math.nan
+    if not number > 0:
+        raise click.BadParameter(f"{value!r} is no number above 0, like 7B or 350M", param=option)
+    return number
+
+
+def size(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """An amount of memory in bytes (`24GiB`, `500 MB`). Raises `click.BadParameter` for anything else."""
+    if value is None:
+        return None
+    from gpuwhy.kb.units import parse_quantity
+
+    number = parse_quantity(value, "bytes")
+    if number is None or number < 0:
+        raise click.BadParameter(f"{value!r} is no amount of memory, like 24GiB or 500MB", param=option)
+    return number
+
+
+def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -> Shape:
+    """The model's shape, from its config.json or its number of parameters; the number wins over the sum."""
+    from gpuwhy.engine.shapes import ShapeError, of_config, of_parameters
+
+    if config is None and parameters is None:
+        raise click.UsageError(
+            "how large is the model? give --params 7B, or --config config.json of a Hugging Face model"
+        )
+    try:
+        if config is None:
+            assert parameters is not None
+            return of_parameters(parameters, kv_heads)
+        found = of_config(_json(config))
+    except ShapeError as error:
+        raise click.UsageError(f"{config}: {error}" if config else str(error)) from None
+    if parameters is None:
+        return found
+    from gpuwhy.kb.records import replace
+
+    return replace(found, parameters=parameters)
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        with path.open("rb") as file:
+            document = json.loads(file.read(MAX_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise click.UsageError(f"{path} cannot be read as JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise click.UsageError(f"{path} holds no JSON object")
+    return document
