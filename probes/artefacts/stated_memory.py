@@ -24,6 +24,7 @@ _EXPECTED = (
         rf"|but (?:only|nvidia-smi|it|i))"
     ),
 )
+_ALLOCATOR = later(r"(?i)\b(?:tried to allocate|allocated|reserved|requested|cached)\b")
 _ABOUT = later(r"(?i)memory|vram|nvidia-smi|\bgi?b\b")
 
 
@@ -32,7 +33,7 @@ def scan(text: Text) -> Iterator[Extract]:
     best: tuple[float, int, str] | None = None
     for line in text.lines:
         cut = line.text
-        if len(cut) > LONGEST or "G" not in cut or "|" in cut or not _ABOUT.search(cut):
+        if len(cut) > LONGEST or "G" not in cut or "|" in cut or not _ABOUT.search(cut) or _ALLOCATOR.search(cut):
             continue
         for pattern in _EXPECTED:
             for found in pattern.finditer(cut):

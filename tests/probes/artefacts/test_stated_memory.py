@@ -27,6 +27,7 @@ def test_what_it_should_have(text: str) -> None:
     [
         "GPU 0 has a total capacity of 24 GiB of which 2 GiB is free",
         "The model needs 24 GB of memory",
+        "CUDA out of memory. Tried to allocate 24 GiB. Of the allocated memory 17 GiB is allocated by PyTorch",
         "| 24 GB | spec |",
     ],
 )
