@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,5 +101,15 @@ def test_nothing_is_sent_to_a_model_unless_asked_for(where: Lab) -> None:
 
 
 def inferences(where: Lab, name: str) -> int:
-    document = json.loads(where.polled.call(f"/v2/models/{name}/stats"))
-    return int(document["model_stats"][0]["inference_count"])
+    """Inferences of a model, once the last ones are counted: an answer is sent a little before it is."""
+
+    def count() -> int:
+        document = json.loads(where.polled.call(f"/v2/models/{name}/stats"))
+        return int(document["model_stats"][0]["inference_count"])
+
+    found = count()
+    time.sleep(0.5)
+    while (now := count()) != found:
+        found = now
+        time.sleep(0.5)
+    return found
