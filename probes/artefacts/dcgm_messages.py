@@ -15,7 +15,7 @@ from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextF
 NAME = "dcgm-messages"
 
 _CELLS = re.compile(r"^\W{0,4}\|\s(?P<left>[^|\n]{0,40})\|\s?(?P<right>[^|\n]{0,120})\|?\s*$")
-_LISTED = re.compile(r"^(?P<verdict>Pass|Fail|Warn|Skip)\s?-\s?GPUs?:\s(?P<gpus>[\d,\s]{1,200})")
+_LISTED = re.compile(r"^(?P<verdict>Pass|Fail|Warn|Skip)\s?-\s?GPUs?:\s(?P<gpus>\d[\d,\s]{0,200})")
 _OWNER = re.compile(r"\bGPU\s?(?P<index>\d{1,3})\b")
 _JSON_GPU = re.compile(r'"(?:gpu_ids?|entity_id)"\s?:\s?"?(?P<index>\d{1,3})\b')
 _JSON_TEXT = re.compile(r'"(?:warning|warnings|info|message)"\s?:\s?\[?\s?"(?P<text>[^"\n]{4,600})"')
@@ -174,6 +174,7 @@ def _verdict(listed: re.Match[str], line: Line, row: _Row) -> Iterator[Reading]:
         yield Reading("host.dcgm_passed_gpu_count", len(numbers), line.number, line.text.strip()[:200])
     elif listed["verdict"] == "Fail":
         yield Reading("host.dcgm_failed_gpu_count", len(numbers), line.number, line.text.strip()[:200])
+        yield Reading("host.dcgm_failed_gpu_index", numbers[0], line.number, line.text.strip()[:200])
         for index in numbers:
             yield Reading(
                 "gpu.dcgm_failed_test", row.test or "a test", line.number, line.text.strip()[:200], gpu(index)

@@ -128,7 +128,7 @@ class _Reader:
                 self.xids[entity] = one
             return
         if metric.kind == "bits":
-            for event, active in (smi_values.events(hex(int(one.value))) or {}).items():
+            for event, active in (smi_values.events(hex(max(int(one.value), 0))) or {}).items():
                 self.gauges.put(event, entity, active, one.line, one.text)
             return
         if metric.kind == "flag":

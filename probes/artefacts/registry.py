@@ -163,7 +163,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "applications clocks", "sw power cap", "hw slowdown", "hw thermal slowdown", "hw power brake slowdown",
         "sw thermal slowdown", "remapping failure occurred", "pending page blacklist", "replays since reset",
         "used gpu memory", "mig mode", "performance state", "power draw", "utilization", "clocks", "mig device",
-        "process id", "power limit", "dram ", "bit ecc", "virtualization mode")),
+        "process id", "power limit", "dram ", "bit ecc", "virtualization mode", "reset required", "recovery action")),
     Entry("smi_table", ("nvidia-smi ", "mib /", "mib |", "pwr:usage/cap", "gpu memory", "w /", "n/a |", "| n/a ",
         "disp.a", "off |", "on |")),
     Entry("smi_xml", ("<nvidia_smi_log", "<gpu id=")),

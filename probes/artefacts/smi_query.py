@@ -277,6 +277,8 @@ FORMAT = TextFormat(
         "dram ",
         "bit ecc",
         "virtualization mode",
+        "reset required",
+        "recovery action",
     ),
     scan,
 )

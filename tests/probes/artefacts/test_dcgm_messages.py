@@ -35,6 +35,7 @@ def test_a_warning_that_the_table_breaks_over_rows() -> None:
     assert found["gpu.dcgm_violation_start_seconds", "gpu:2"] == 12.0
     assert found["gpu.dcgm_failed_test", "gpu:2"] == "GPU Memory"
     assert found["host.dcgm_passed_gpu_count", "host:this"] == 3
+    assert found["host.dcgm_failed_gpu_index", "host:this"] == 2
     assert claimed(extracts) == set(range(1, 3 + len(ROWS)))
 
 
