@@ -6,13 +6,13 @@ virtual GPU or a MIG partition gives only what holds for the chip: memory, power
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
 from gpuwhy.kb.facts import Value
+from gpuwhy.kb.patterns import later
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.kb.units import parse_quantity
 
@@ -25,10 +25,10 @@ XID_CLASSES = (
 """Classes of faults that Xid codes name, the gravest first."""
 
 _BRANDS = ("nvidia", "tesla", "geforce", "grid")
-_CUT = re.compile(r"\s*(?:\.{2,}|…)\s*\Z")
-_SLICE = re.compile(r"(?:\bmig\b.*| \d{1,3}(?:q|c|a|b|cme)| laptop gpu| with max q design)\s*\Z")
-_VERSION = re.compile(r"\s{0,4}v?([0-9]{1,4}(?:\.[0-9]{1,3}){0,4})")
-_SEPARATORS = re.compile(r"[\s_/-]+")
+_CUT = later(r"\s*(?:\.{2,}|…)\s*\Z")
+_SLICE = later(r"(?:\bmig\b.*| \d{1,3}(?:q|c|a|b|cme)| laptop gpu| with max q design)\s*\Z")
+_VERSION = later(r"\s{0,4}v?([0-9]{1,4}(?:\.[0-9]{1,3}){0,4})")
+_SEPARATORS = later(r"[\s_/-]+")
 
 
 @dataclass(frozen=True)

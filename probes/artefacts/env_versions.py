@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 
 NAME = "software-versions"
 _LONGEST = 400
@@ -25,7 +26,7 @@ class _Listed:
 
 
 def _listed(fact: str, pattern: str, entity: Entity = JOB) -> _Listed:
-    return _Listed(fact, re.compile(pattern, re.IGNORECASE), entity)
+    return _Listed(fact, later(pattern, re.IGNORECASE), entity)
 
 
 _LISTED = (
@@ -42,17 +43,17 @@ _LISTED = (
     _listed("host.kernel_module_version", rf"\bKernel Module(?:\s{{1,8}}for \S{{1,20}})?\s{{1,8}}{_VERSION}", HOST),
     _listed("host.driver_version", rf"\bKernel Module(?:\s{{1,8}}for \S{{1,20}})?\s{{1,8}}{_VERSION}", HOST),
 )
-_TORCH = re.compile(
+_TORCH = later(
     r"(?:^\s{0,8}(?:py)?torch(?:==|\s{1,40})|\bPyTorch version\s{0,4}:?\s{0,4}|\btorch(?:==|[- ]v?)|"
     r"\btorch\.__version__['\")]{0,3}\s{0,4}[:=,]?\s{0,4}['\"]?)"
     r"(?P<version>[0-9]{1,2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?(?:\.dev[0-9]{1,10}|a0|rc[0-9])?)(?:\+(?P<local>[a-z]{2,5}[0-9.]{0,8}))?",
     re.IGNORECASE,
 )
-_GPU = re.compile(
+_GPU = later(
     r"\s{0,4}(?P<head>GPU models and configuration:\s{0,4})?GPU (?P<index>[0-9]{1,2}): "
     r"(?P<name>[A-Za-z][^()\n]{2,70})\Z"
 )
-_CUDA_TAG = re.compile(r"cu([0-9]{2,3})\Z")
+_CUDA_TAG = later(r"cu([0-9]{2,3})\Z")
 
 
 def scan(text: Text) -> Iterable[Extract]:

@@ -7,14 +7,15 @@ Advice, code, messages of something that goes on, and retellings of a failure th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from gpuwhy.kb.facts import Value
 from gpuwhy.kb.records import dataclass, field
-from gpuwhy.probes.artefacts import host_kills, loader_errors, pytorch_oom
-from gpuwhy.probes.artefacts.contract import Line, Text
+from gpuwhy.probes.artefacts import pytorch_oom
+from gpuwhy.probes.artefacts.contract import Line, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import without_prefix
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.size_meanings import meanings
 
 HINTS = (
@@ -27,7 +28,7 @@ HINTS = (
 """Lower-case literals, one of which is in every text that has such a failure."""
 
 _NO = r"(?:failed|failure|failing|unable|cannot|can not|can't|could not|couldn't|not able)"
-_FAILED = re.compile(
+_FAILED = later(
     r"out[\s_-]{0,2}of[\s_-]{0,2}(?:[a-z]{1,8}[\s_-]{1,2}|device|host)?memory"
     rf"|\b{_NO} (?:to |in )?(?:re)?alloc(?:at(?:e|ing))?\b|\b{_NO} be (?:re)?allocated\b|\bfailed allocations? of\b"
     r"|(?:alloc|allocation|allocating)\b[^\n]{0,80}?\b(?:fail(?:ed|ure|s)?|refused|denied|rejected|not possible)\b"
@@ -44,47 +45,47 @@ _FAILING = (
     "not possible", "more ",
 )  # fmt: skip
 """Lower-case words without one of which no line says that an allocation failed: looked for before any pattern."""
-_SHORT = re.compile(r"\bOOM\b")  # without error words or figures it is only talk
-_ERROR = re.compile(r"\b(?:\w{0,20}error|\w{0,20}exception|failed|fatal|abort\w{0,4}|panic\w{0,4}|crit\w{0,4})\b", re.I)
-_MEMORY = re.compile(r"memory|buffer|tensor|bytes|vram|pool|workspace|arena|heap", re.IGNORECASE)
-_GPU = re.compile(
+_SHORT = later(r"\bOOM\b")  # without error words or figures it is only talk
+_ERROR = later(r"\b(?:\w{0,20}error|\w{0,20}exception|failed|fatal|abort\w{0,4}|panic\w{0,4}|crit\w{0,4})\b", re.I)
+_MEMORY = later(r"memory|buffer|tensor|bytes|vram|pool|workspace|arena|heap", re.IGNORECASE)
+_GPU = later(
     r"gpu|cuda|device|vram|\bhip|rocm|vulkan|\bvk|opencl|\bcl_|metal|sycl|\bxpu|\btpu|nvidia|\bhbm|d3d12|dxgi|video mem"
     r"|graphics|level.zero",
     re.IGNORECASE,
 )
-_HOST = re.compile(
+_HOST = later(
     r"\b(?:host|cpu|ram|heap|pinned|errno 12|enomem|mmap|fork|malloc|pageable|commit)\b|page.?locked|bad_alloc"
     r"|system memory|physical memory|hostmemory",
     re.IGNORECASE,
 )
-_SURELY_HOST = re.compile(
+_SURELY_HOST = later(
     r"\b(?:host|cpu|system|physical|pinned|page-?locked)[ _-](?:memory|buffer|ram|alloc\w{0,6})|hostmemory|\bpinned\b"
     r"|page.?locked|java heap",
     re.IGNORECASE,
 )
-_TALK = re.compile(  # before the words of the failure, in the same sentence
+_TALK = later(  # before the words of the failure, in the same sentence
     r"\b(?:if|in case|unless|whenever|when (?:you|it|the)|avoid\w{0,3}|prevent\w{0,3}|may|might|would|should|will"
     r"|likely|risk|can (?:cause|lead|run|result|also)|could (?:cause|lead|result)|lead(?:s|ing)? to|result(?:s|ing)? in"
     r"|without|until|how to|why|never|no longer|I|we|you|your|my|does not|doesn't|did not|fix(?:e[sd]|ing)?"
     r"|handl\w{1,3}|due to potential|to (?:reduce|catch|debug)|no|not|in the event|on)\b[^.!?;]{0,160}$",
     re.IGNORECASE,
 )
-_TALK_AFTER = re.compile(  # after the words of the failure, in the same sentence
+_TALK_AFTER = later(  # after the words of the failure, in the same sentence
     r"\W{0,3}\s{0,2}(?:if|when|whenever|indicates|is returned)\b"
     r"|[^.!?;:\n]{0,60}\b(?:usually|often|typically|sometimes|means?|occurs?|happens?|were found|was found)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(
+_CODE = later(
     r"^\s{0,40}(?:#|//|File \"|def |if |elif |else|while |return\b|raise\b|throw\b|assert\b|except\b|catch\b|print)"
     r"|\bin str\(|\b(?:raise|except|catch|throw) ?[\w(]|\bprintf?\(|\blog(?:ger)?\.\w{1,10}\(|\.html?\b|https?://|\bPASSED\b|::test_"
 )
-_COMPARES = re.compile(r"==")  # code, unless an error quotes what it checked
-_OTHER_MATTER = re.compile(
+_COMPARES = later(r"==")  # code, unless an error quotes what it checked
+_OTHER_MATTER = later(
     r"static TLS|\bshm\b|shared memory|nodes? are available|failedscheduling|oom[ _-]?kill|oom[ _-]score|no space left"
     r"|out of resource|jetsam|\bcount\b|\bnum_ooms?\b",
     re.IGNORECASE,
 )
-_GOES_ON = re.compile(
+_GOES_ON = later(
     r"not a failure|retrying|retry with|will (?:be )?(?:retr|try again|attempt)|trying (?:again|smaller|with)|"
     r"\bfall(?:ing|s)?[ -]?back|\bspill|evict|continuing|\bskipp(?:ing|ed)\b|preempt|\brecover(?:ed|ing)\b"
     r"|attempting to (?:free|recover|defrag)|in smaller (?:pieces|chunks)|clearing cache"
@@ -92,7 +93,7 @@ _GOES_ON = re.compile(
     r"|(?:reducing|reduced|lowering) [^\n]{0,40}(?:to|from) [0-9]",
     re.IGNORECASE,
 )
-_DEVICE = re.compile(
+_DEVICE = later(
     r"(?:\b(?:device|dev|gpu|card)(?:[ (](?:id|index|ordinal|number|no\.?))?\s?[:=#]?\s?#?|\bcuda:|\bgpu_?)([0-9]{1,2})"
     r"(?![\w%]|[.,][0-9]|\s?(?:[KMGT]i?B|bytes))",
     re.IGNORECASE,
@@ -127,15 +128,18 @@ def guesses(text: Text, known: Collection[int]) -> list[Guess]:
 
     Where any failure is known, one without figures of its own, or close to it, tells of that one again.
     """
-    unknown = ((at, line) for at, line in enumerate(text.lines) if line.number not in known)
-    starts = list(islice((at for at, line in unknown if _says_failure(line.text)), _MOST_TRIED))
+    told = set(known)
+    candidates = [at for at, line in enumerate(text.lines) if line.number not in told and _may_say(line.text)]
+    candidates, told = _left(text, candidates, told, (pytorch_oom.FORMAT,))
+    starts = list(islice((at for at in candidates if _says_failure(text.lines[at].text)), _MOST_TRIED))
     if not starts:
         return []
-    told = {*known, *_told_by_others(text)}
+    from gpuwhy.probes.artefacts import host_kills, loader_errors
+
+    starts, told = _left(text, starts, told, (host_kills.FORMAT, loader_errors.FORMAT))
     found: list[Guess] = []
     for index in starts:
-        near = text.lines[max(0, index - _NEAR_KNOWN) : index + _NEAR_KNOWN + 1]
-        if any(line.number in told for line in near) or (found and index <= found[-1].last + _AFTER):
+        if found and index <= found[-1].last + _AFTER:
             continue
         guess = _guess(text.lines, index)
         if guess is not None and not (told and "oom.request_bytes" not in guess.facts):
@@ -143,20 +147,31 @@ def guesses(text: Text, known: Collection[int]) -> list[Guess]:
     return found[:_MOST]
 
 
-def _told_by_others(text: Text) -> Iterator[int]:
-    lowered = "\n".join(line.text for line in text.lines).lower()
-    for one in (pytorch_oom.FORMAT, host_kills.FORMAT, loader_errors.FORMAT):
-        if any(hint in lowered for hint in one.hints):
-            for extract in one.scan(text):
-                yield from extract.claimed
+def _left(
+    text: Text, candidates: list[int], told: set[int], others: Iterable[TextFormat]
+) -> tuple[list[int], set[int]]:
+    """The lines that are not close to what is told already or by other formats, and all that is told."""
+    if candidates:
+        lowered = "\n".join(line.text for line in text.lines).lower()
+        for one in others:
+            if any(hint in lowered for hint in one.hints):
+                told = told.union(*(extract.claimed for extract in one.scan(text)))
+    return [at for at in candidates if not _near(text.lines, at, told)] if told else candidates, told
 
 
-def _says_failure(printed: str) -> bool:
+def _near(lines: Sequence[Line], at: int, told: set[int]) -> bool:
+    return any(line.number in told for line in lines[max(0, at - _NEAR_KNOWN) : at + _NEAR_KNOWN + 1])
+
+
+def _may_say(printed: str) -> bool:
+    """A look for words, without which no line says that an allocation failed."""
     lowered = printed[:_LONGEST_LINE].lower()
     if not any(word in lowered for word in ("memory", "alloc", "oom", "vram")):
         return False
-    if "OOM" not in printed and not any(word in lowered for word in _FAILING):
-        return False
+    return "OOM" in printed or any(word in lowered for word in _FAILING)
+
+
+def _says_failure(printed: str) -> bool:
     text = without_prefix(printed[:_LONGEST_LINE])
     found = _FAILED.search(text)
     if found is None:

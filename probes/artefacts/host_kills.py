@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_number, parse_size
 
 _HINTS = (
@@ -34,31 +35,31 @@ _HINTS = (
 )
 
 # [123.4] Out of memory: Killed process 123 (python) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 …
-_KILLED = re.compile(
+_KILLED = later(
     r"(Memory cgroup )?out of memory: Kill(?:ed)? process (\d{1,10}) \(([^)\n]{1,60})\)"
     r"(?:[^\n]{0,40}?\bscore \d{1,6}\b)?"
     r"|\bKilled process (\d{1,10}) \(([^)\n]{1,60})\)",
     re.IGNORECASE,
 )
-_ANONYMOUS = re.compile(r"\banon-rss:(\d{1,15}kB)", re.IGNORECASE)
-_VIRTUAL = re.compile(r"\btotal-vm:(\d{1,15}kB)", re.IGNORECASE)
-_PARTS = re.compile(r"\b((?:anon|file|shmem)-rss):(\d{1,15}kB)", re.IGNORECASE)
-_CONSTRAINT = re.compile(r"\boom-kill:constraint=(CONSTRAINT_\w{1,30})", re.IGNORECASE)
-_CGROUP_USE = re.compile(r"\bmemory: usage (\d{1,15}kB), limit (\d{1,15}kB), failcnt (\d{1,12})", re.IGNORECASE)
-_KUBERNETES = re.compile(r"\bOOM-?Killed\b|\bcontainer_oom_event\b", re.IGNORECASE)
-_EVENTS = re.compile(r"^\s{0,40}oom_kill\s{1,4}(\d{1,12})\s{0,4}$")  # memory.events of a cgroup
-_SLURM_EVENT = re.compile(
+_ANONYMOUS = later(r"\banon-rss:(\d{1,15}kB)", re.IGNORECASE)
+_VIRTUAL = later(r"\btotal-vm:(\d{1,15}kB)", re.IGNORECASE)
+_PARTS = later(r"\b((?:anon|file|shmem)-rss):(\d{1,15}kB)", re.IGNORECASE)
+_CONSTRAINT = later(r"\boom-kill:constraint=(CONSTRAINT_\w{1,30})", re.IGNORECASE)
+_CGROUP_USE = later(r"\bmemory: usage (\d{1,15}kB), limit (\d{1,15}kB), failcnt (\d{1,12})", re.IGNORECASE)
+_KUBERNETES = later(r"\bOOM-?Killed\b|\bcontainer_oom_event\b", re.IGNORECASE)
+_EVENTS = later(r"^\s{0,40}oom_kill\s{1,4}(\d{1,12})\s{0,4}$")  # memory.events of a cgroup
+_SLURM_EVENT = later(
     r"\b(?:Detected \d{1,9} oom[-_]kill event|oom[-_]kill event in StepId"
     r"|Some of (?:your|the step) (?:processes|tasks) (?:may )?have been (?:OOM )?killed by the cgroup"
     r"|State: OUT_OF_ME(?:MORY)?\b|(?:[Ss]lurm|JobId=)[^\n]{0,200}OUT_OF_MEMORY\b)|\bOUT_OF_ME\+"
 )
-_SLURM_LIMIT = re.compile(
+_SLURM_LIMIT = later(
     r"\bExceeded (?:job|step) memory limit|\bexceeded memory limit \(\d|\bmemory limit exceeded\b"
     r"|\bKB exceeds limit\b|\bJob \S{1,30} exceeded \d[^\n]{0,60}memory limit",
     re.IGNORECASE,
 )
-_SLURM_AMOUNTS = re.compile(r"exceeded memory limit \((\d{1,15}) > (\d{1,15})\)", re.IGNORECASE)
-_SYSTEMD = re.compile(
+_SLURM_AMOUNTS = later(r"exceeded memory limit \((\d{1,15}) > (\d{1,15})\)", re.IGNORECASE)
+_SYSTEMD = later(
     r"\bsystemd-oomd\b[^\n]{0,80}\bKilled\s{1,3}(\S{1,200})"
     r"|\bA process of this unit has been killed by the (?:OOM|oom) killer",
     re.IGNORECASE,
@@ -66,14 +67,14 @@ _SYSTEMD = re.compile(
 
 _SLURM_SIZE = rf"({SIZE}|\d{{1,9}}[KMGT]?)(?=\s|$|[,;\"'])"
 _REQUESTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("job.memory_per_cpu_bytes", re.compile(rf"--mem-per-cpu[= ]{_SLURM_SIZE}", re.IGNORECASE)),
-    ("job.memory_per_gpu_bytes", re.compile(rf"--mem-per-gpu[= ]{_SLURM_SIZE}", re.IGNORECASE)),
-    ("job.memory_limit_bytes", re.compile(rf"(?:^|\s)--mem[= ]{_SLURM_SIZE}", re.IGNORECASE)),
-    ("job.memory_limit_bytes", re.compile(rf"(?:^|\s)(?:--memory|-m)[= ]({SIZE}|\d{{1,9}}[kmg])\b(?=.{{0,400}}|$)")),
-    ("job.cpus_per_task", re.compile(r"(?:--cpus-per-task[= ]|(?<=#SBATCH )-c )(\d{1,5})\b")),
-    ("job.cpus_per_gpu", re.compile(r"--cpus-per-gpu[= ](\d{1,5})\b")),
+    ("job.memory_per_cpu_bytes", later(rf"--mem-per-cpu[= ]{_SLURM_SIZE}", re.IGNORECASE)),
+    ("job.memory_per_gpu_bytes", later(rf"--mem-per-gpu[= ]{_SLURM_SIZE}", re.IGNORECASE)),
+    ("job.memory_limit_bytes", later(rf"(?:^|\s)--mem[= ]{_SLURM_SIZE}", re.IGNORECASE)),
+    ("job.memory_limit_bytes", later(rf"(?:^|\s)(?:--memory|-m)[= ]({SIZE}|\d{{1,9}}[kmg])\b(?=.{{0,400}}|$)")),
+    ("job.cpus_per_task", later(r"(?:--cpus-per-task[= ]|(?<=#SBATCH )-c )(\d{1,5})\b")),
+    ("job.cpus_per_gpu", later(r"--cpus-per-gpu[= ](\d{1,5})\b")),
 )
-_DOCKER = re.compile(r"\b(?:docker|podman|nerdctl)\b")
+_DOCKER = later(r"\b(?:docker|podman|nerdctl)\b")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, cast
+
+from gpuwhy.kb.patterns import later as later
 
 _TOKEN = re.compile(
     r"[A-Za-z_]{2,}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[?*|{]|\(\?P<\w+>|\(\?[a-z]*:|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
@@ -42,23 +43,6 @@ class LazyPattern:
             if word not in lowered:
                 return iter(())
         return _compiled(self.pattern).finditer(text)
-
-
-class _Later:
-    """Stands for a pattern until one of its methods is asked for."""
-
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._given = (pattern, flags)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(*self._given), name)
-        setattr(self, name, found)
-        return found
-
-
-def later(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern that is compiled when it is first used: most artefacts meet few of the patterns of a parser."""
-    return cast("re.Pattern[str]", _Later(pattern, flags))
 
 
 def certain_words(pattern: str) -> tuple[str, ...]:

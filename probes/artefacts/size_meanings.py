@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 
 from gpuwhy.kb.records import dataclass
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_size
 
-_ROLE = re.compile(
+_ROLE = later(
     r"(?P<request>\b(?:requires?|needs?) more (?:[a-z]{1,8} ){0,2}(?:memory|vram)\b"
     r"|\b(?:not|to|can't|couldn't) be (?:re)?allocated\b|(?:\b|_)(?:request\w{0,4}|asked|tried|attempt\w{0,3}"
     r"|needs?|needed|needing|requires?|required|requiring|wanted|wants"
@@ -27,29 +28,29 @@ _ROLE = re.compile(
 )
 """Words that give a size its meaning; those of the last group say that it has none of the meanings looked for."""
 
-_SIZE = re.compile(
+_SIZE = later(
     rf"(?<![\w.])(?:{SIZE})"
     r"|(?<=allocate )[0-9]{6,20}(?![\w.])|(?<=size )[0-9]{6,20}(?![\w.])|(?<=size: )[0-9]{6,20}(?![\w.])"
     r"|(?<=size\[)[0-9]{6,20}(?![\w.])"
 )
-_BARE = re.compile(  # as bytes: a message that names its figures and no unit counts in those
+_BARE = later(  # as bytes: a message that names its figures and no unit counts in those
     r"\b(?P<label>free|available|remaining|asked|requested|required|needed|total|used|allocated|reserved)"
     r"(?: (?:memory|bytes|size)){0,2}\s?[:=]\s{0,2}(?P<number>[0-9]{7,20})(?![\w.,]|\s{0,2}[kKMGTi]{1,2}[bB]\b)",
     re.IGNORECASE,
 )
-_UNIT_IN_LABEL = re.compile(
+_UNIT_IN_LABEL = later(
     r"\b(?P<label>[A-Za-z]{3,20}(?:[ _][A-Za-z]{3,12}){0,3})[ _]\(?(?P<unit>[kmgt]i?b|bytes)\)?"
     r"\s{0,3}[:=]\s{0,3}(?P<number>[0-9]{1,20}(?:\.[0-9]{1,6})?)(?![\w.])",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[,;|\n)\]}]|\.\s|\s(?:and|but|while|with|of which|than)\s", re.IGNORECASE)
+_BREAK = later(r"[,;|\n)\]}]|\.\s|\s(?:and|but|while|with|of which|than)\s", re.IGNORECASE)
 _FILLER = (
     r"\s{0,3}(?:(?:gpu|device|memory|vram|size|bytes|is|are|was|were|only|of|for|a|the|at|least|about)\s{0,2}){0,5}"
 )
-_NEXT_TO = re.compile(rf"{_FILLER}[:=(\[]{{0,2}}\s{{0,3}}$", re.IGNORECASE)
-_OWN_LABEL_AHEAD = re.compile(r"[\w ]{0,12}[:=(]\s{0,3}[0-9]|\s{1,3}[0-9]")
-_PART_OF = re.compile(r"\s{0,3}(?:/|of|out of)\s{0,3}(?:a )?", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w])[0-9]+(?:\.[0-9]+)?\s{0,3}(?:/|of|out of)\s{0,3}$", re.IGNORECASE)
+_NEXT_TO = later(rf"{_FILLER}[:=(\[]{{0,2}}\s{{0,3}}$", re.IGNORECASE)
+_OWN_LABEL_AHEAD = later(r"[\w ]{0,12}[:=(]\s{0,3}[0-9]|\s{1,3}[0-9]")
+_PART_OF = later(r"\s{0,3}(?:/|of|out of)\s{0,3}(?:a )?", re.IGNORECASE)
+_NUMBER = later(r"(?<![\w])[0-9]+(?:\.[0-9]+)?\s{0,3}(?:/|of|out of)\s{0,3}$", re.IGNORECASE)
 _REACH_BEFORE, _REACH_AFTER = 80, 30
 _ROUNDING = 0.01
 
