@@ -15,6 +15,8 @@ from gpuwhy.probes.artefacts.exposition import Sample, Scrape, scrapes
 from gpuwhy.probes.artefacts.gauges import Gauges
 from gpuwhy.probes.artefacts.gpu_metric_names import ANCIENT, DCGM, EXPORTER, PARTITION_FACTS, VIOLATIONS, Metric
 
+NAME = "gpu-metrics"
+
 _FAMILIES = ("DCGM_", "dcgm_", "nvidia_smi_")
 _BLANKS = ((2147483632.0, 2147483648.0), (140737488355328.0, 140737488355344.0))
 _BLANK_FROM = 9.2e18
@@ -35,8 +37,7 @@ def _extract(prefix: str, found: list[Scrape]) -> Extract:
         reader.scrape(scrape)
     readings, missing = reader.gauges.fold()
     claimed = frozenset(number for scrape in found for number in scrape.lines)
-    name = "nvidia-gpu-exporter" if prefix == "nvidia_smi_" else "dcgm-exporter"
-    return Extract(name, (*readings, *reader.more()), (*missing, *reader.missing.values()), claimed)
+    return Extract(NAME, (*readings, *reader.more()), (*missing, *reader.missing.values()), claimed)
 
 
 class _Reader:
@@ -169,6 +170,4 @@ def _blank(value: float) -> bool:
     return value >= _BLANK_FROM or any(low <= value < high for low, high in _BLANKS)
 
 
-FORMAT = TextFormat(
-    "gpu-metrics", "Prometheus metrics (dcgm-exporter, nvidia_gpu_exporter)", ("dcgm_", "nvidia_smi_"), scan
-)
+FORMAT = TextFormat(NAME, "Prometheus metrics (dcgm-exporter, nvidia_gpu_exporter)", ("dcgm_", "nvidia_smi_"), scan)

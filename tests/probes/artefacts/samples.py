@@ -392,4 +392,52 @@ SAMPLES = {
         'I1130 08:06:10.500000 8996 infer_response.cc:174] "add response output: output: OUT, shape: [1,3]"\n'
         "2024-05-20T12:00:01Z E 1 model_lifecycle.cc:621] failed to load 'bad' version 1: Internal: no such file\n"
     ),
+    "dcgm-messages": (
+        "| GPU Memory                | Pass - GPUs: 0, 1                              |\n"
+        "|                           | Fail - GPU: 2                                  |\n"
+        "| Warning                   | GPU 2 Thermal violations totaling 1.5 seconds  |\n"
+        "|                           |  started at 12.0 seconds into the test         |\n"
+        "Detected 42 PCIe replays per minute for GPU 2, dcgm\n"
+        "dcgm: Detected 2 volatile double-bit ECC errors in GPU 3\n"
+    ),
+    "gpu-metrics": (
+        "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n"
+        'DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-a",modelName="NVIDIA A30",GPU_I_ID="3",GPU_I_PROFILE="1g.6gb"} 97\n'
+        'DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu="0",GPU_I_ID="3"} 0.5 1700000000000\n'
+        'DCGM_FI_DEV_XID_ERRORS{gpu="0"} 31\nDCGM_FI_DEV_THERMAL_VIOLATION{gpu="0"} 5000000 1000\n'
+        'DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu="0"} 4\ndcgm_gpu_temp{gpu="0",uuid="x"} 40\n'
+        'nvidia_smi_gpu_info{index="2",name="NVIDIA L40S",uuid="u"} 1\nnvidia_smi_pstate{uuid="u"} 8\n'
+    ),
+    "hardware-messages": "RuntimeError: CUDA error: uncorrectable ECC error encountered\n",
+    "kernel-log-nvidia": (
+        "[  100.500000] NVRM: Xid (PCI:0000:0a:00): 31, pid=777, name=train, Ch 00000010, intr 00000000. MMU Fault\n"
+        "[Sun Feb 23 16:24:18 2025] NVRM: Xid (PCI:0000:9b:00): 119, pid=20, name=smi, Timeout after 6s of waiting for "
+        "RPC response from GPU4 GSP! Expected function 103 (GSP_RM_ALLOC)\n"
+        "Jul 23 11:19:46 host kernel: [ 7.2] NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.\n"
+        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 44 egress PRIV error (First)\n"
+        "4,1227,437812449932,c;NVRM: Xid PCI:0000:01:00: 43, pid=18, name=a, Ch 00000018\nXID 48 on GPU 3\n"
+    ),
+    "kernel-log-pcie": (
+        "[ 8124.5] pcieport 0000:40:01.1: AER: Corrected error received: 0000:41:00.0\n"
+        "[ 8124.5] nvidia 0000:41:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"
+        "[ 8124.5] nvidia 0000:41:00.0:   device [10de:2204] error status/mask=00000001/0000a000\n"
+        "[ 10.7] pci 0000:04:00.0: 252.048 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x16 link at "
+        "0000:01:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)\n"
+    ),
+    "machine-type": "instance-type: g6e.xlarge\n",
+    "nvidia-smi-nvlink": (
+        "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-11111111-2222)\n\t Link 0: 25 GB/s\n\t Link 1: <inactive>\n"
+        "\t Link 0: Replay Errors: 1\n\t Link 0: CRC Errors: 40\n"
+        "GPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-21111111-2222)\n"
+        "NVML: Unable to retrieve NVLink information as all links are inactive\n"
+    ),
+    "pcie-links": (
+        "64:01.0 PCI bridge: Intel Corporation Device 347a (rev 06)\n\tBus: primary=64, secondary=65, subordinate=65\n"
+        "\t\tLnkCap:\tPort #5, Speed 8GT/s, Width x8, ASPM not supported\n"
+        "65:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 80GB] (rev a1)\n"
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x8 (downgraded)\n"
+        "/sys/bus/pci/devices/0000:3b:00.0/current_link_speed:2.5 GT/s PCIe\n"
+        "Device 1 [GeForce GTX 1080 Ti] PCIe GEN 1@16x RX: 0 KiB/s\n"
+    ),
 }
