@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from gpuwhy.kb.facts import Value
@@ -16,7 +16,9 @@ from gpuwhy.kb.patterns import later
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.kb.units import parse_quantity
 
-SECTIONS = ("chips", "gpus", "instances", "xids", "versions", "numbers")
+SECTIONS = (
+    "chips", "gpus", "instances", "xids", "versions", "numbers", "families", "machines", "prices", "works", "claims",
+)  # fmt: skip
 
 XID_CLASSES = (
     "lost", "memory", "internal", "link", "bus", "power", "corrected", "remap", "hang", "application", "software",
@@ -64,9 +66,9 @@ class Catalogue:
         return Catalogue(_sections(documents))
 
     @staticmethod
-    def later(documents: Callable[[], Iterable[Mapping[str, Any]]]) -> Catalogue:
-        """The catalogue of files that are read at the first look-up."""
-        return Catalogue(_Later(documents))
+    def later(files: Iterable[tuple[Iterable[str], Callable[[], Mapping[str, Any]]]]) -> Catalogue:
+        """The catalogue of files that are read when one of their sections is first looked at: sections and reader."""
+        return Catalogue(_Later(files))
 
     def of_gpu(self, name: str) -> list[Known]:
         """What is known of the GPU with this product name, as a driver or a person writes it; empty if nothing is."""
@@ -139,21 +141,23 @@ class Catalogue:
 class _Later(Mapping[str, tuple[Mapping[str, Any], ...]]):
     """Sections that are read when they are first looked at."""
 
-    def __init__(self, documents: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
-        self._documents = documents
-
-    @cached_property
-    def _read(self) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
-        return _sections(self._documents())
+    def __init__(self, files: Iterable[tuple[Iterable[str], Callable[[], Mapping[str, Any]]]]) -> None:
+        self._files = [(frozenset(sections), cache(read)) for sections, read in files]
+        self._read: dict[str, tuple[Mapping[str, Any], ...]] = {}
 
     def __getitem__(self, section: str) -> tuple[Mapping[str, Any], ...]:
+        if section not in SECTIONS:
+            raise KeyError(section)
+        if section not in self._read:
+            documents = [read() for sections, read in self._files if section in sections]
+            self._read[section] = _sections(documents)[section]
         return self._read[section]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._read)
+        return iter(SECTIONS)
 
     def __len__(self) -> int:
-        return len(self._read)
+        return len(SECTIONS)
 
 
 def _sections(documents: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Mapping[str, Any], ...]]:

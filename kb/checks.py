@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from gpuwhy.kb.build import Source
@@ -19,6 +20,9 @@ from gpuwhy.kb.texts import PLACEHOLDER
 from gpuwhy.kb.units import UNITS, Dimension, dimension, parse_quantity
 
 _PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive"}
+LISTS = ("families", "machines", "works", "claims")
+"""Sections of the catalogue whose entries have one name each."""
+
 _ORDERING = ("lt", "le", "gt", "ge")
 
 
@@ -68,6 +72,24 @@ class _Checker:
                         self.fact(source, (*here, key), entry[key])
                 if "source" in entry:
                     self.judged(source, here, entry)
+                if section in LISTS:
+                    self.listed(source, here, section, entry)
+
+    def listed(self, source: Source, path: tuple[str | int, ...], section: str, entry: dict[str, Any]) -> None:
+        """An entry of a list has a name of its own; families and works that it names are in the catalogue."""
+        self.named_once(source, path, section, str(entry.get("id") or entry.get("name")))
+        families = [entry["family"]] if "family" in entry else []
+        for key, wanted, listed in (("family", families, "families"), ("works", entry.get("works", ()), "works")):
+            for one in wanted:
+                if one not in self.listed_names[listed]:
+                    self.add(
+                        source, (*path, key), f"no `{one}` among the {listed}", _close(one, self.listed_names[listed])
+                    )
+
+    @cached_property
+    def listed_names(self) -> dict[str, set[str]]:
+        sections = self.kb.catalogue.sections
+        return {name: {str(one.get("id") or one.get("name")) for one in sections.get(name, ())} for name in LISTS}
 
     def named_once(self, source: Source, path: tuple[str | int, ...], section: str, name: str | int) -> None:
         if f"{section} {name}" in self.ids:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from gpuwhy.kb.build import Builder, Source, Words, pipeline
@@ -32,7 +33,9 @@ def pack(kb: KnowledgeBase, sources: Iterable[Source]) -> tuple[dict[str, Any], 
     index["derivations"] = _entries(kb.derivations, files, texts)
     index["signatures"] = _entries(kb.signatures, files, texts)
     index["fixes"] = _entries(kb.fixes, files, texts)
-    index["catalogue"] = [_put(texts, source.data) for source in files.values() if source.kind == "catalogue"]
+    index["catalogue"] = [
+        [list(source.data), *_put(texts, source.data)] for source in files.values() if source.kind == "catalogue"
+    ]
     stages = [source.data["stages"] for source in files.values() if source.kind == "pipeline"]
     index["pipeline"] = [stage for one in stages for stage in one]
     return index, bytes(texts)
@@ -68,7 +71,9 @@ def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
         signatures=_rules("signatures", index, texts, builder.signature),
         fixes=_rules("fixes", index, texts, builder.fix),
         pipeline=pipeline(index["pipeline"]),
-        catalogue=Catalogue.later(lambda: [json.loads(texts[start:end]) for start, end in index["catalogue"]]),
+        catalogue=Catalogue.later(
+            (sections, partial(_json, texts, start, end)) for sections, start, end in index["catalogue"]
+        ),
     )
 
 
@@ -81,6 +86,10 @@ def _rules(kind: str, index: dict[str, Any], texts: bytes, make: Callable[[Sourc
 
     outlines = [Outline(name, tuple(about), tuple(reads), gate) for name, about, reads, gate, *_ in entries]
     return Rules(outlines, made)
+
+
+def _json(texts: bytes, start: int, end: int) -> Any:
+    return json.loads(texts[start:end])
 
 
 def _nowhere(*_path: str | int) -> Location:

@@ -20,7 +20,7 @@ from gpuwhy.kb.compiled import pack, unpack
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
 from gpuwhy.kb.model import KnowledgeBase
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 SETTLED_NANOSECONDS = 2_000_000_000
 MAX_FILE_BYTES = 1 << 20
 

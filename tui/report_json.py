@@ -17,7 +17,7 @@ SCHEMA = 1
 NOT_IN_PLAY = "not in play"
 
 
-def dump(data: dict[str, Any], ascii_only: bool = False) -> str:
+def dump(data: dict[str, Any] | list[dict[str, Any]], ascii_only: bool = False) -> str:
     """JSON text with a final newline. Characters that steer a terminal are written as escapes."""
     text = json.dumps(data, ensure_ascii=ascii_only, indent=1, allow_nan=False) + "\n"
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

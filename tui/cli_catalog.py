@@ -1,0 +1,141 @@
+"""`gpuwhy catalog`: what is known of GPUs, instance types, prices, and of what articles say about them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+
+if TYPE_CHECKING:
+    from gpuwhy.kb.model import KnowledgeBase
+
+KINDS = ("gpus", "instances", "prices", "claims")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("query", nargs=-1)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rules_option
+def catalog(kind: str, query: tuple[str, ...], form: str, rules: Path | None) -> None:
+    """List GPUs, instance types, prices or judged claims; QUERY keeps those that hold all its words.
+
+    Every value has its source; `gpuwhy catalog claims a10-mig` shows what is said of MIG on the A10 and what is so.
+    """
+    kb = knowledge(rules)
+    asked = " ".join(query)
+    found = [one for one in _entries(kb, kind) if _matches(one, asked, kind)]
+    found = [one for one in found if _is_named(one, asked)] or found
+    if not found:
+        fail(f"nothing among the {kind} matches {asked!r}" if query else f"this pack has no {kind}")
+    if form == "json":
+        from gpuwhy.tui.report_json import dump
+
+        sys.stdout.write(dump(found))
+        return
+    from gpuwhy.tui.wording import encodable
+
+    lines = [line for one in found for line in _TEXTS[kind](one)]
+    sys.stdout.write(encodable("\n".join(lines) + "\n", sys.stdout.encoding or "utf-8"))
+
+
+def _entries(kb: KnowledgeBase, kind: str) -> list[dict[str, Any]]:
+    makers = {"gpus": _gpus, "instances": _instances, "prices": _prices, "claims": _claims}
+    return makers[kind](kb)
+
+
+def _is_named(entry: dict[str, Any], query: str) -> bool:
+    """The entry is called exactly that: `A10` is not the A100."""
+    from gpuwhy.kb.catalogue import normal
+
+    names = [str(entry.get("id") or entry.get("name")), *entry.get("also", ())]
+    return bool(query) and normal(query) in {normal(name) for name in names}
+
+
+def _matches(entry: dict[str, Any], query: str, kind: str) -> bool:
+    words = query.lower().split()
+    told = [entry["name"], *entry["also"]] if kind == "gpus" else entry.values()
+    text = " ".join(str(value) for value in told).lower()
+    return all(word in text for word in words) or _only_name(entry, words)
+
+
+def _only_name(entry: dict[str, Any], words: list[str]) -> bool:
+    """`a10-mig` finds `s2-a10-mig`, also where its parts stand apart."""
+    name = str(entry.get("id") or entry.get("name")).lower()
+    return bool(words) and all(part in name.replace("-", " ").split() for word in words for part in word.split("-"))
+
+
+def _gpus(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    found = []
+    for entry in kb.catalogue.sections.get("gpus", ()):
+        known = kb.catalogue.of_gpu(entry["names"][0])
+        values = {one.fact: {"value": one.value, "source": one.source} for one in known}
+        found.append({"name": entry["names"][0], "also": entry["names"][1:], "values": values})
+    return found
+
+
+def _instances(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    from gpuwhy.kb.offers import machines
+
+    return [{key: value for key, value in one.__dict__.items() if value is not None} for one in machines(kb.catalogue)]
+
+
+def _prices(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    from gpuwhy.kb.offers import prices
+
+    return [{"name": one.machine, **one.__dict__} for one in prices(kb.catalogue)]
+
+
+def _claims(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    works = {one["id"]: one for one in kb.catalogue.sections.get("works", ())}
+    return [
+        {key: one[key] for key in ("id", "verdict", "claim", "value")}
+        | {"sources": [works[work].get("address") or works[work]["title"] for work in one["works"]]}
+        for one in kb.catalogue.sections.get("claims", ())
+    ]
+
+
+def _gpu_text(entry: dict[str, Any]) -> list[str]:
+    lines = [entry["name"], *_wrapped(", ".join(entry["also"]), "    also ")]
+    for fact, one in entry["values"].items():
+        name, value = fact.removeprefix("gpu.").removeprefix("expected_"), one["value"]
+        shown = ("yes" if value else "no") if isinstance(value, bool) else value
+        lines.append(f"    {name:37}{shown!s:14}{one['source']}"[:80])
+    return lines
+
+
+def _instance_text(entry: dict[str, Any]) -> list[str]:
+    from gpuwhy.kb.units import show
+
+    memory = show(entry["gpu_memory_bytes"], "bytes")
+    head = f"{entry['name']:27} {entry['gpus']} x {entry['gpu']}, {memory} each"
+    more = f"{entry['vcpus']} vCPU, {show(entry['memory_bytes'], 'bytes')}"
+    if "network_bytes_per_second" in entry:
+        more += f", {entry['network_bytes_per_second'] * 8 / 1e9:g} Gbit/s"
+    more += ", RDMA" if entry["rdma"] else ""
+    more += "" if entry["status"] == "listed" else f"; {entry['status']}"
+    return [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}]", "    ")]
+
+
+def _price_text(entry: dict[str, Any]) -> list[str]:
+    price = f"{entry['per_hour']:.2f} {entry['currency']}/h"
+    return [f"{entry['name']:28}{entry['region']:16}{price:>14}  {entry['mode']}, {entry['date']}"]
+
+
+def _claim_text(entry: dict[str, Any]) -> list[str]:
+    lines = [f"{entry['id']}  {entry['verdict'].upper()}", *_wrapped(entry["claim"], "    said     ")]
+    lines += _wrapped(entry["value"], "    is so    ")
+    return [*lines, *[f"    source   {source}" for source in entry["sources"]]]
+
+
+def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
+    from gpuwhy.tui.wording import wrapped
+
+    return wrapped(text, first, " " * len(first) if rest is None else rest, 80) if text else []
+
+
+_TEXTS = {"gpus": _gpu_text, "instances": _instance_text, "prices": _price_text, "claims": _claim_text}
