@@ -1,24 +1,17 @@
-"""Runs the test cases that stand beside each rule: facts in, the rule's own verdict out; no Python in them."""
+"""Runs the test cases that stand beside each rule: the rule's own verdict against what the case expects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
-from gpuwhy.engine.derive import derive
+from gpuwhy.engine.derive import compute, derive, target_of
 from gpuwhy.engine.fixes import offer
 from gpuwhy.engine.model import SignatureResult, Status
+from gpuwhy.engine.rule_cases import AnyRule, Case
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import Comparison
-from gpuwhy.kb.errors import KnowledgeError, Problem
-from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu
-from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.facts import JOB, FactBase, Value
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
 from gpuwhy.kb.records import dataclass
-from gpuwhy.kb.schema import violations
-from gpuwhy.kb.strict_yaml import load
-from gpuwhy.kb.units import parse_quantity
 
 _EXPECT = {
     Status.CONFIRMED: "confirmed",
@@ -28,119 +21,93 @@ _EXPECT = {
     None: "silent",
 }
 
+FIRES = ("confirmed", "likely")
+"""What a case of a signature expects where the signature asserts its conclusion."""
+
 
 @dataclass(frozen=True)
-class Case:
-    """One test case of a rule: its facts, and what the rule must say."""
+class Said:
+    """What a rule says about the facts of a case: the word (or value) that `expect` is held against, and the rest."""
 
-    rule: Signature | Derivation | Fix
-    name: str
-    facts: tuple[Fact, ...]
-    expect: Value
-    missing: tuple[str, ...] = ()
+    verdict: Value
+    missing: frozenset[str] = frozenset()
     because: str | None = None
-
-
-def cases(kb: KnowledgeBase, folder: Path) -> Iterator[Case]:
-    """All cases of all rules of a pack. Raises `KnowledgeError` for a test file that is no good."""
-    rules: list[Signature | Derivation | Fix] = [*kb.signatures, *kb.derivations, *kb.fixes]
-    for rule in rules:
-        path = folder / (rule.file.removesuffix(".yaml") + ".test.yaml")
-        if path.is_file():
-            yield from cases_of(kb, rule, path, folder)
-
-
-def cases_of(kb: KnowledgeBase, rule: Signature | Derivation | Fix, path: Path, folder: Path) -> list[Case]:
-    """The cases of one rule's test file."""
-    document = load(path, str(path.relative_to(folder)))
-    problems = violations(document, "test", folder / "schema" / "v1")
-    if problems:
-        raise KnowledgeError(problems)
-    made, problems = [], []
-    for index, plain in enumerate(document.data["cases"]):
-        facts = []
-        for key, value in plain["facts"].items():
-            fact = _fact(kb.facts, key, value, document.path)
-            if isinstance(fact, str):
-                problems.append(Problem(document.at("cases", index, "facts", key), fact))
-            else:
-                facts.append(fact)
-        made.append(_case(rule, plain, facts, kb))
-    if problems:
-        raise KnowledgeError(problems)
-    return made
-
-
-def _case(rule: Signature | Derivation | Fix, plain: Mapping[str, Any], facts: list[Fact], kb: KnowledgeBase) -> Case:
-    expect: Value = plain["expect"]
-    if isinstance(rule, Derivation) and isinstance(expect, str):
-        number = parse_quantity(expect, kb.facts[rule.gives].unit)
-        expect = expect if number is None else number
-    return Case(rule, plain["name"], tuple(facts), expect, tuple(plain.get("missing", ())), plain.get("because"))
-
-
-def _fact(specs: Mapping[str, FactSpec], key: str, value: Value, source: str) -> Fact | str:
-    owner, _, name = key.rpartition(" ")
-    spec = specs.get(name)
-    if spec is None:
-        return f"no fact `{name}`"
-    if spec.is_number and isinstance(value, str):
-        number = parse_quantity(value, spec.unit)
-        if number is None:
-            return f"{value!r} is no quantity in {spec.unit}"
-        value = number
-    return Fact(name, value, spec.unit, _entity(spec.entity, owner), Origin(OriginKind.MEASURED, source))
-
-
-def _entity(kind: str, owner: str) -> Entity:
-    name = owner.partition(":")[2] or "0"
-    if kind in ("host", "job"):
-        return HOST if kind == "host" else JOB
-    if kind == "gpu":
-        return gpu(name)
-    return Entity(kind, name, gpu("0") if kind in ("process", "partition") else JOB if kind != "disk" else HOST)
 
 
 def run(kb: KnowledgeBase, case: Case) -> list[str]:
     """What is wrong with a case, in words; empty if the rule says what is expected."""
-    world = World(kb.facts, FactBase.of(case.facts))
-    if isinstance(case.rule, Derivation):
-        return _run_derivation(kb, case, case.rule, world)
-    derive(kb.derivations, world)
-    if isinstance(case.rule, Fix):
-        entity = (world.entities(case.rule.scope) or [JOB])[0]
-        made = offer(case.rule, world, entity)
-        got = "offered" if made is not None and made.offered else "not-offered"
-        return [] if got == case.expect else [f"expected {case.expect}, got {got}"]
-    results = evaluate([case.rule], world)
-    best = min(results, key=lambda one: one.status.rank if one.status else len(Status), default=None)
-    return _against(case, best)
+    return against(case, say(case.rule, prepare(kb, case)))
 
 
-def _run_derivation(kb: KnowledgeBase, case: Case, rule: Derivation, world: World) -> list[str]:
-    upstream = kb.derivations[: kb.derivations.index(rule)]
-    derive([one for one in upstream if one.gives != rule.gives], world)
-    derive([rule], world)
-    found = [fact for fact in world.base.facts() if fact.id == rule.gives and fact.origin.source == rule.id]
-    got = found[0].value if found else "underived"
-    if isinstance(got, float) and isinstance(case.expect, (int, float)):
-        same = abs(got - case.expect) <= 1e-6 * max(abs(got), abs(float(case.expect)), 1e-12)
+def prepare(kb: KnowledgeBase, case: Case) -> World:
+    """The facts of a case and all that is derived from them, as the rule of the case sees them."""
+    world = World(kb.facts, FactBase.of(case.facts, case.absent))
+    rule = case.rule
+    if isinstance(rule, Derivation):
+        upstream = _before(kb, rule)
+        derive([one for one in upstream if one.gives != rule.gives], world)
     else:
-        same = got == case.expect
-    return [] if same else [f"expected {case.expect!r}, got {got!r}"]
+        derive(kb.derivations.in_play(world.known), world)
+    return world
 
 
-def _against(case: Case, best: SignatureResult | None) -> list[str]:
+def _before(kb: KnowledgeBase, rule: Derivation) -> list[Derivation]:
+    ids = [outline.id for outline in kb.derivations.outlines]
+    return list(kb.derivations[: ids.index(rule.id)])
+
+
+def say(rule: AnyRule, world: World) -> Said:
+    """What a rule says in a prepared world; the world is left as it is, so that variants of a rule can be compared."""
+    if isinstance(rule, Derivation):
+        return Said(_derived(rule, world))
+    if isinstance(rule, Fix):
+        entity = (world.entities(rule.scope) or [JOB])[0]
+        made = offer(rule, world, entity)
+        return Said("offered" if made is not None and made.offered else "not-offered")
+    return _of_signature(rule, world)
+
+
+def _of_signature(rule: Signature, world: World) -> Said:
+    results = evaluate([rule], world)
+    best = min(results, key=lambda one: one.status.rank if one.status else len(Status), default=None)
+    if best is None:
+        return Said("silent")
+    return Said(_EXPECT[best.status], frozenset(missing_facts(best)), best.because)
+
+
+def _derived(rule: Derivation, world: World) -> Value:
+    """The first value that a derivation gives to something that has none."""
+    if rule.status == "deprecated":
+        return "underived"
+    for entity in world.entities(rule.scope):
+        target = target_of(world.specs[rule.gives].entity, entity)
+        if target is not None and not world.has(rule.gives, target):
+            made = compute(rule, world, entity)
+            if made is not None:
+                return made[0]
+    return "underived"
+
+
+def against(case: Case, said: Said) -> list[str]:
+    """How what was said differs from what a case expects, in words; empty if it does not."""
     wrong = []
-    got = _EXPECT[best.status if best else None]
-    if got != case.expect:
-        wrong.append(f"expected {case.expect}, got {got}")
-    needed = missing_facts(best) if best else set()
-    if not set(case.missing) <= needed:
-        wrong.append(f"expected to miss {', '.join(case.missing)}; misses {', '.join(sorted(needed)) or 'nothing'}")
-    if case.because is not None and best is not None and best.because != case.because:
-        wrong.append(f"expected the sentence {case.because!r}, got {best.because!r}")
+    if not same(said.verdict, case.expect):
+        wrong.append(f"expected {case.expect}, got {said.verdict}")
+    if isinstance(case.rule, Signature):
+        if not set(case.missing) <= said.missing:
+            needed = ", ".join(sorted(said.missing)) or "nothing"
+            wrong.append(f"expected to miss {', '.join(case.missing)}; misses {needed}")
+        if case.because is not None and said.because is not None and said.because != case.because:
+            wrong.append(f"expected the sentence {case.because!r}, got {said.because!r}")
     return wrong
+
+
+def same(got: Value, expected: Value) -> bool:
+    """True if two verdicts are the same; numbers to six digits."""
+    numbers = [one for one in (got, expected) if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if len(numbers) == 2:
+        return abs(numbers[0] - numbers[1]) <= 1e-6 * max(abs(numbers[0]), abs(numbers[1]), 1e-12)
+    return not numbers and got == expected
 
 
 def missing_facts(result: SignatureResult) -> set[str]:

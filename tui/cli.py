@@ -38,6 +38,7 @@ COMMANDS = {
     "incident": "cli_incident",
     "probe": "cli_live",
     "size": "cli_size",
+    "rules": "cli_rules",
     "watch": "cli_watch",
 }
 """Commands with a module of their own, which is imported when the command is used: the others start without it."""

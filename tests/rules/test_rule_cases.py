@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuwhy.engine.rule_tests import Case, cases, run
+from gpuwhy.engine.rule_cases import Case, cases
+from gpuwhy.engine.rule_tests import run
 from gpuwhy.kb.load import check_all, load, rules_folder
 from gpuwhy.kb.model import KnowledgeBase, Signature
 

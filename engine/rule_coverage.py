@@ -1,0 +1,152 @@
+"""What the cases of a rule reach: comparisons true and false, both sides of thresholds, needed facts unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpuwhy.engine.model import Truth, Verdict
+from gpuwhy.engine.proof import judge
+from gpuwhy.engine.rule_cases import AnyRule, Case
+from gpuwhy.engine.rule_tests import prepare, say
+from gpuwhy.engine.view import World
+from gpuwhy.kb.conditions import Comparison, Condition, Operator, comparisons
+from gpuwhy.kb.facts import JOB, Entity
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.records import dataclass, field
+
+NEAR = 0.05
+"""An edge is tested by a reading on the threshold, or by readings on both sides within this share of it."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that no case of a rule reaches, in words. `kind` is condition, edge or unknown."""
+
+    kind: str
+    says: str
+
+
+@dataclass
+class Coverage:
+    """How many comparisons, edges and unknown facts there are to reach, and what is not reached."""
+
+    rule: AnyRule
+    total: dict[str, int] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+
+    def count(self, kind: str, reached: bool, says: str) -> None:
+        """Note one thing to reach."""
+        self.total[kind] = self.total.get(kind, 0) + 1
+        if not reached:
+            self.gaps.append(Gap(kind, says))
+
+    def reached(self, kind: str) -> int:
+        """How many things of a kind are reached."""
+        return self.total.get(kind, 0) - sum(gap.kind == kind for gap in self.gaps)
+
+
+def coverage(kb: KnowledgeBase, rule: AnyRule, cases: Iterable[Case]) -> Coverage:
+    """What the cases of a rule reach. What is the same unknown or false needs no unknown case."""
+    seen: dict[Comparison, list[Verdict]] = {}
+    underived = False
+    for case in cases:
+        world = prepare(kb, case)
+        underived = underived or say(rule, world).verdict == "underived"
+        for verdict in judged(rule, world):
+            for leaf in verdict.leaves():
+                if isinstance(leaf.condition, Comparison):
+                    seen.setdefault(leaf.condition, []).append(leaf)
+    found = Coverage(rule)
+    for condition, may_be_unknown in _conditions(rule):
+        for comparison in comparisons(condition):
+            _reach(kb, found, comparison, seen.get(comparison, []), may_be_unknown)
+    if isinstance(rule, Derivation) and rule.formula is not None:
+        found.count("unknown", underived, "no case in which a fact of the formula is missing")
+    return found
+
+
+def judged(rule: AnyRule, world: World) -> Iterator[Verdict]:
+    """The verdicts that decide what a rule says in a world; what nobody looks at is not among them."""
+    for entity in world.entities(rule.scope) or [JOB]:
+        if isinstance(rule, Signature):
+            yield from _of_signature(rule, world, entity)
+        elif isinstance(rule, Fix):
+            yield from (judge(one.when, world, entity) for one in rule.unless)
+            yield from _judged(rule.when, world, entity)
+        else:
+            yield from _judged(rule.when, world, entity)
+
+
+def _of_signature(rule: Signature, world: World, entity: Entity) -> Iterator[Verdict]:
+    if rule.given is not None:
+        given = judge(rule.given, world, entity)
+        yield given
+        if given.truth is not Truth.TRUE:
+            return
+    for name, condition in rule.parts():
+        if name != "given":
+            yield judge(condition, world, entity)
+
+
+def _judged(condition: Condition | None, world: World, entity: Entity) -> Iterator[Verdict]:
+    if condition is not None:
+        yield judge(condition, world, entity)
+
+
+def _conditions(rule: AnyRule) -> Iterator[tuple[Condition, bool]]:
+    """The conditions that cases can reach, each with whether its being unknown changes what the rule says."""
+    if isinstance(rule, Signature):
+        ignored = {f"excludes.{number}" for number, one in enumerate(rule.excludes) if not one.demotes}
+        for name, condition in rule.parts():
+            yield condition, name not in ignored and not name.startswith("supports")
+    else:
+        if rule.when is not None:
+            yield rule.when, True
+        if isinstance(rule, Fix):
+            yield from ((one.when, True) for one in rule.unless)
+
+
+def _reach(kb: KnowledgeBase, found: Coverage, one: Comparison, seen: list[Verdict], may_be_unknown: bool) -> None:
+    name = words(one)
+    truths = {leaf.truth for leaf in seen}
+    if one.op is not Operator.KNOWN:
+        for truth in (Truth.TRUE, Truth.FALSE):
+            if truth is Truth.TRUE or not _never_false(kb, one):
+                found.count("condition", truth in truths, f"{name}: no case where it is {truth.value}")
+        if one.op.orders:
+            found.count("edge", _edge(seen), f"{name}: no case on the threshold, or close to it on both sides")
+    else:
+        found.count("condition", Truth.TRUE in truths, f"{name}: no case where it is true")
+    if may_be_unknown:
+        found.count("unknown", Truth.UNKNOWN in truths, f"{name}: no case where it is unknown")
+
+
+def _never_false(kb: KnowledgeBase, one: Comparison) -> bool:
+    """True of what holds of every value that can be: a count of at least one, the only choice there is."""
+    spec = kb.facts.get(one.ref.fact)
+    if one.ref.over is not None and one.ref.over.value == "count":
+        return (one.op, one.value) in ((Operator.GT, 0), (Operator.GE, 0), (Operator.GE, 1))
+    return spec is not None and spec.type == "choice" and len(spec.choices) == 1
+
+
+def _edge(seen: Iterable[Verdict]) -> bool:
+    above = below = False
+    for leaf in seen:
+        if leaf.fact is None or isinstance(leaf.fact.value, (bool, str)) or not isinstance(leaf.bound, (int, float)):
+            continue
+        value, bound = float(leaf.fact.value), float(leaf.bound)
+        if abs(value - bound) <= 1e-9 * max(abs(value), abs(bound)):
+            return True
+        if abs(value - bound) <= NEAR * max(abs(bound), 1e-12):
+            above, below = above or value > bound, below or value < bound
+    return above and below
+
+
+def words(one: Comparison) -> str:
+    """A comparison as one line: `oom.slack_bytes ge oom.request_bytes`, `step.wait_share ge 0.2`."""
+    if one.op is Operator.KNOWN:
+        return f"{one.ref} is known"
+    if one.than is not None:
+        return f"{one.ref} {one.op.value} " + (f"{one.times:g} x " if one.times != 1 else "") + str(one.than)
+    value = f"{one.value:g}" if isinstance(one.value, float) else one.value
+    return f"{one.ref} {one.op.value} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"

@@ -1,0 +1,109 @@
+"""`gpuwhy rules`: what a person who writes rules sees, without any Python."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from gpuwhy.tui.cli import main
+from gpuwhy.tui.cli_rules import rules as rules_group
+from tests.conftest import ROOT
+from tests.engine.rule_pack import write
+
+
+@pytest.fixture(autouse=True)
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "pack")
+
+
+def ask(*words: str) -> Result:
+    return CliRunner().invoke(main, ["rules", *words])
+
+
+def test_list_names_rules_with_version_and_title() -> None:
+    done = ask("list", "--rules", "pack")
+    assert done.exit_code == 0
+    assert "sig.oom.pieces 1.0.0\n    In pieces\n" in done.stdout
+    (entry,) = json.loads(ask("list", "--rules", "pack", "--format", "json", "fix.*").stdout)
+    assert entry == {
+        "id": "fix.oom.grow",
+        "version": "1.0.0",
+        "status": "stable",
+        "title": "Grow",
+        "file": "fixes/oom/grow.yaml",
+        "about": ["oom.pieces"],
+    }
+
+
+@pytest.mark.parametrize("name", ["sig.oom.pieces", "pack/signatures/oom/pieces.yaml", "sig.*"])
+def test_show_says_conditions_and_what_their_numbers_rest_on(name: str) -> None:
+    text = ask("show", name, "--rules", "pack").stdout
+    assert "    oom.slack_share ge 10 %\n" in text
+    assert "    oom.free_bytes ge oom.request_bytes\n" in text
+    assert "  Guide (vendor, 2026-11-30)\n    https://example.com\n" in text
+    assert "tests    3 cases" in text
+
+
+def test_show_of_a_word_names_the_rules_that_use_it() -> None:
+    assert (
+        "derived by\n  derive.oom.slack\n\nread by\n  sig.oom.pieces\n"
+        in ask("show", "oom.slack_share", "--rules", "pack").stdout
+    )
+    assert (
+        "concluded by\n  sig.oom.pieces\n\nfixes\n  fix.oom.grow\n"
+        in ask("show", "oom.pieces", "--rules", "pack").stdout
+    )
+    assert "used by\n  sig.oom.pieces\n" in ask("show", "guide", "--rules", "pack").stdout
+
+
+def test_a_name_that_does_not_exist_is_told_with_the_nearest_one() -> None:
+    done = ask("show", "sig.oom.piece", "--rules", "pack")
+    assert (done.exit_code, "did you mean sig.oom.pieces" in done.stderr) == (2, True)
+
+
+def test_test_runs_all_cases() -> None:
+    done = ask("test", "--rules", "pack")
+    assert (done.exit_code, done.stdout) == (0, "3 rules, 6 cases, 0 failed, 0 rules without cases\n")
+
+
+def test_a_case_that_fails_is_told_with_its_place_and_in_junit(pack: Path) -> None:
+    path = pack / "derivations/oom/slack.test.yaml"
+    path.write_text(path.read_text().replace("50 %", "60 %"))
+    done = ask("test", "--rules", "pack", "oom", "--junit", "junit.xml")
+    assert done.exit_code == 1
+    first = "pack/derivations/oom/slack.test.yaml:2:5: derive.oom.slack: a half: expected 0.6, got 0.5"
+    assert done.stdout.splitlines()[0] == first
+    suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - written by us a moment ago
+    assert (suites.get("tests"), suites.get("failures")) == ("6", "1")
+    (failure,) = suites.iter("failure")
+    assert failure.get("message") == "expected 0.6, got 0.5"
+
+
+def test_a_rule_without_cases_fails_the_run(pack: Path) -> None:
+    (pack / "fixes/oom/grow.test.yaml").unlink()
+    done = ask("test", "--rules", "pack")
+    assert done.exit_code == 1
+    assert "pack/fixes/oom/grow.yaml:1:1: fix.oom.grow: no test cases\n" in done.stdout
+
+
+def test_coverage_is_counted_and_gaps_are_named() -> None:
+    text = ask("test", "--rules", "pack", "sig.oom.pieces", "--coverage").stdout
+    assert "sig.oom.pieces: job.on eq True: no case where it is false\n" in text
+    assert "condition 7 of 11 reached\nedge      0 of 4 reached\nunknown   1 of 6 reached\n" in text
+
+
+def test_selftest_counts_rules_that_do_what_they_are_for() -> None:
+    done = ask("selftest", "--rules", "pack")
+    assert (done.exit_code, done.stdout.startswith("3 of 3 rules of 1.0.0 did")) == (0, True)
+
+
+def test_every_command_about_rules_is_documented() -> None:
+    page = (ROOT / "docs" / "rules-commands.md").read_text("utf-8")
+    assert {one for one in rules_group.list_commands(click.Context(rules_group)) if f"rules {one}" not in page} == set()
