@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuwhy.kb.facts import gpu
+from gpuwhy.kb.facts import Entity, gpu
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.nvml_access import Answer, Device, Nvml, load_binding, reason, text_of
 
@@ -64,6 +64,22 @@ class Glancer:
         """End it."""
         if self._nvml is not None:
             self._nvml.end()
+
+
+def bus_ids() -> dict[str, Entity]:
+    """The GPUs that the driver names, by their bus address as the driver writes it; none where it cannot be asked."""
+    binding = load_binding()
+    if binding.module is None:
+        return {}
+    nvml, found = Nvml(binding.module), {}
+    if nvml.start().ok:
+        for device in _devices(nvml):
+            address = nvml.of(device, ("nvmlDeviceGetPciInfo",))
+            text = text_of(address.value.busId) if address.ok else None
+            if text:
+                found[text] = device.entity
+    nvml.end()
+    return found
 
 
 def _devices(nvml: Nvml) -> Iterator[Device]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,21 +10,23 @@ from textual.app import App
 from textual.binding import Binding
 
 from gpuwhy.engine.model import Question
-from gpuwhy.kb.fact_file import dump
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.texts import say
 from gpuwhy.probes.nvml_glance import Glance, Glancer
-from gpuwhy.tui.app.messages import Glanced, LookEnded, LookProgressed, SnapshotTaken
+from gpuwhy.tui.app.messages import Glanced, SnapshotTaken
+from gpuwhy.tui.app.questions import named
 from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
 from gpuwhy.tui.app.screens.fix import FixScreen
-from gpuwhy.tui.app.screens.look import LookScreen
+from gpuwhy.tui.app.screens.gather import GatherScreen
 from gpuwhy.tui.app.screens.open import OpenScreen
 from gpuwhy.tui.app.screens.paste import PasteScreen
 from gpuwhy.tui.app.screens.report import ReportScreen
 from gpuwhy.tui.app.screens.start import StartScreen
 from gpuwhy.tui.app.screens.text import TextScreen
+from gpuwhy.tui.app.terminal import calm, plain_driver, theme
 from gpuwhy.tui.incident import journal as journals
-from gpuwhy.tui.incident.events import Added, Answered, Applied, Event, Looked, Verified, Withdrawn
+from gpuwhy.tui.incident.events import SYMPTOMS, Added, Answered, Applied, Event, Looked, Supposed, Verified, Withdrawn
+from gpuwhy.tui.incident.looking import plan
 from gpuwhy.tui.incident.session import Session, Snapshot
 
 LOOK_SECONDS = 20.0
@@ -45,23 +46,22 @@ class GpuwhyApp(App[None]):
     def __init__(
         self, kb: KnowledgeBase, headline: str, resume: str | None = None, events: tuple[Event, ...] = ()
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=plain_driver(), ansi_color=True)
+        self.theme = theme()
         self.kb = kb
-        self.ascii_only = not _shows_signs()
         self._headline, self._resume, self._events = headline, resume, events
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
         self._before: dict[str, Snapshot] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._cancelled = False
         self._machine = Glance()
-        if os.environ.get("SSH_CONNECTION"):
+        if calm():
             self.animation_level = "none"
 
     def on_mount(self) -> None:
         """The start screen; then whatever was asked for on the command line."""
-        self.push_screen(StartScreen(self._headline, tuple(journals.listed()), self.ascii_only))
+        self.push_screen(StartScreen(self._headline, tuple(journals.listed())))
         self.run_worker(self._glance, thread=True, group="glance", exit_on_error=False)
         if self._resume is not None:
             self.action_resume(self._resume)
@@ -85,37 +85,18 @@ class GpuwhyApp(App[None]):
             glancer.close()
 
     def _show_glance(self, glance: Glance) -> None:
-        if isinstance(self.screen, StartScreen):
+        if isinstance(self.screen, (StartScreen, GatherScreen)):
             self.screen.post_message(Glanced(glance))
 
     def action_look(self) -> None:
         """Watch this machine for a while."""
-        self._looking = threading.Event()
-        self._cancelled = False
-        screen = LookScreen(LOOK_SECONDS)
-        self.push_screen(screen)
-        self.run_worker(lambda: self._look(screen), thread=True, group="look", exclusive=True, exit_on_error=False)
+        symptom = self.session.symptom if self.session is not None else "look"
+        title = SYMPTOMS.get(symptom, symptom)
+        self.push_screen(GatherScreen(title, plan(symptom), LOOK_SECONDS, self.kb.facts), self._looked)
 
-    def _look(self, screen: LookScreen) -> None:
-        from gpuwhy.probes.live import look
-
-        def told(share: float) -> None:
-            screen.post_message(LookProgressed(share))
-
-        seen = look(LOOK_SECONDS, told, self._looking, specs=self.kb.facts)
-        if not self._cancelled:
-            event = Looked(dump(seen.facts, seen.absent), seen.seconds)
-            self.call_from_thread(self.advance, event)
-        screen.post_message(LookEnded(seen))
-
-    def action_end_look(self) -> None:
-        """Go on with what has been seen."""
-        self._looking.set()
-
-    def action_cancel_look(self) -> None:
-        """Forget what has been seen."""
-        self._cancelled = True
-        self._looking.set()
+    def _looked(self, event: Looked | None) -> None:
+        if event is not None:
+            self.advance(event)
 
     # the incident -------------------------------------------------------------------------------------------------
 
@@ -126,7 +107,7 @@ class GpuwhyApp(App[None]):
         if self.session.journal is not None and self.session.journal.trouble:
             self.notify(f"The incident is not kept: {self.session.journal.trouble}", severity="warning", markup=False)
         self.snapshot = None
-        self.push_screen(DiagnosisScreen(self.ascii_only))
+        self.push_screen(DiagnosisScreen())
 
     def action_begin(self, symptom: str) -> None:
         """A new incident."""
@@ -158,7 +139,7 @@ class GpuwhyApp(App[None]):
         self.session = None
         self.pop_screen()
         self.pop_screen()
-        self.push_screen(StartScreen(self._headline, tuple(journals.listed()), self.ascii_only))
+        self.push_screen(StartScreen(self._headline, tuple(journals.listed())))
 
     def action_paste(self) -> None:
         """Paste an artefact."""
@@ -220,17 +201,25 @@ class GpuwhyApp(App[None]):
 
     def record_answer(self, asked: Question, value: str | None) -> None:
         """An answer to a question; None is "don't know"."""
-        self.advance(Answered(_named(asked), value))
+        self.advance(Answered(named(asked), value))
+
+    def record_change(self, fact: str, value: str | None) -> None:
+        """Another answer to what was asked before."""
+        self.advance(Answered(fact, value))
+
+    def suppose(self, fact: str, value: str) -> None:
+        """What if a fact were this."""
+        self.advance(Supposed(fact, value))
 
     def withdraw(self, fact: str) -> None:
-        """Take an answer back."""
+        """Take an answer or a what-if back."""
         self.advance(Withdrawn(fact))
 
-    def checker(self, asked: Question) -> Callable[[str], str]:
-        """What is wrong with a value as the answer to a question."""
+    def checker(self, fact: str) -> Callable[[str], str]:
+        """What is wrong with a value of a fact."""
         session = self.session
         assert session is not None
-        return lambda value: session.check(_named(asked), value)
+        return lambda value: session.check(fact, value)
 
     def show_fixes(self, name: str) -> None:
         """The fixes of a conclusion."""
@@ -270,16 +259,3 @@ class GpuwhyApp(App[None]):
         """End; the incident is kept."""
         self._stop.set()
         self.exit()
-
-
-def _named(asked: Question) -> str:
-    if asked.entity.kind in ("host", "job"):
-        return asked.fact
-    return f"{asked.entity.kind}:{asked.entity.name}/{asked.fact}"
-
-
-def _shows_signs() -> bool:
-    """True if the terminal's encoding can show the signs that stand for statuses."""
-    import sys
-
-    return (getattr(sys.__stdout__, "encoding", None) or "").lower().replace("-", "") == "utf8"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from gpuwhy.probes.gathering import Gathering
 from gpuwhy.probes.nvml_glance import Glance
 from gpuwhy.tui.incident.session import Snapshot
 
@@ -25,20 +24,12 @@ class Glanced(Message):
         self.glance = glance
 
 
-class LookProgressed(Message):
-    """Part of a look at this machine has passed; `share` of 1."""
+class LookMoved(Message):
+    """A probe of the look at this machine has got on, or has ended."""
 
-    def __init__(self, share: float) -> None:
-        super().__init__()
-        self.share = share
-
-
-class LookEnded(Message):
-    """A look at this machine is over."""
-
-    def __init__(self, seen: Gathering) -> None:
-        super().__init__()
-        self.seen = seen
+    def can_replace(self, message: Message) -> bool:
+        """One that waits still stands for all."""
+        return isinstance(message, LookMoved)
 
 
 class PasteUnderstood(Message):

@@ -16,12 +16,10 @@ from gpuwhy.kb.texts import say
 from gpuwhy.tui.incident.session import Change
 from gpuwhy.tui.proof_nodes import Node
 from gpuwhy.tui.report import Report
-from gpuwhy.tui.wording import LABELS, status_label
+from gpuwhy.tui.wording import status_label
 
 MARKS = {Truth.TRUE: "✔ ", Truth.FALSE: "✘ ", Truth.UNKNOWN: "? "}
-PLAIN_MARKS = {Truth.TRUE: "+ ", Truth.FALSE: "x ", Truth.UNKNOWN: "? "}
 SHAPES = {Status.CONFIRMED: "●", Status.LIKELY: "◐", Status.POSSIBLE: "◌", Status.RULED_OUT: "✗"}
-PLAIN_SHAPES = {Status.CONFIRMED: "*", Status.LIKELY: "+", Status.POSSIBLE: "?", Status.RULED_OUT: "x"}
 MOST_RULED_OUT = 12
 LONGEST_NAME = 24  # columns of the list in the narrowest terminal; a longer name goes without its area
 
@@ -36,11 +34,10 @@ class ProofTree(Tree[str]):
             super().__init__()
             self.tree, self.text = tree, text
 
-    def __init__(self, ascii_only: bool, id: str) -> None:
+    def __init__(self, id: str) -> None:
         super().__init__("proof", id=id)
         self.show_root = False
         self.guide_depth = 2
-        self._marks = PLAIN_MARKS if ascii_only else MARKS
 
     def show(self, nodes: Iterable[Node]) -> None:
         """Replace what is shown."""
@@ -52,7 +49,7 @@ class ProofTree(Tree[str]):
             self.move_cursor(self.root.children[0])
 
     def _put(self, parent: TreeNode[str], node: Node) -> None:
-        text = (self._marks[node.truth] if node.truth is not None else "") + node.text
+        text = (MARKS[node.truth] if node.truth is not None else "") + node.text
         label = Text(text)
         if node.below:
             made = parent.add(label, data=text, expand=node.open)
@@ -69,10 +66,8 @@ class ProofTree(Tree[str]):
 class Conclusions(OptionList):
     """Conclusions by status, root causes first, consequences beneath their cause."""
 
-    def __init__(self, ascii_only: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(id="conclusions", markup=False)
-        self._shapes = PLAIN_SHAPES if ascii_only else SHAPES
-        self._changed = "~" if ascii_only else "Δ"
 
     def show(self, report: Report, changes: Iterable[Change]) -> None:
         """List the conclusions of a report; the line that was marked stays marked."""
@@ -92,9 +87,9 @@ class Conclusions(OptionList):
 
     def _line(self, one: Conclusion, changed: bool) -> Content:
         indent = "   " if one.explained_by is not None else ""
-        note = f" {self._changed}" if changed else ""
+        note = " Δ" if changed else ""
         name = one.id if len(indent + one.id + note) <= LONGEST_NAME else one.id.partition(".")[2]
-        return Content(f"{indent}{self._shapes[one.status]} {name}{note}")
+        return Content(f"{indent}{SHAPES[one.status]} {name}{note}")
 
 
 class Headline(Static):
@@ -104,7 +99,7 @@ class Headline(Static):
         """Write it for a conclusion."""
         found = next((o for o in (*report.diagnosis.conclusions, *report.diagnosis.ruled_out) if o.id == name), None)
         says = say(report.kb.conclusions[name].says, report.language)
-        text = f"{LABELS[found.status]}: {says}" if found is not None else says
+        text = f"{status_label(found)}: {says}" if found is not None else says
         if found is not None and found.because and found.because != says:
             text += f" {found.because[:1].upper()}{found.because[1:]}."
         collect = say(report.kb.conclusions[name].collect, report.language)

@@ -35,10 +35,11 @@ class Added:
 
 @dataclass(frozen=True)
 class Looked:
-    """This machine was watched; `facts` is a facts file."""
+    """This machine was watched; `facts` is a facts file, `vitals` the curves of its GPUs (see `vitals`)."""
 
     facts: str
     seconds: float
+    vitals: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,16 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class Supposed:
+    """What if a fact were this: it counts before everything that was read or answered, until it is taken back."""
+
+    fact: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Withdrawn:
-    """An answer was taken back."""
+    """An answer or a supposition was taken back."""
 
     fact: str
 
@@ -75,10 +84,10 @@ class Verified:
     outcome: str
 
 
-Event = Started | Added | Looked | Answered | Withdrawn | Applied | Verified
+Event = Started | Added | Looked | Answered | Supposed | Withdrawn | Applied | Verified
 
 _KINDS: Mapping[str, type[Any]] = {
-    one.__name__.lower(): one for one in (Started, Added, Looked, Answered, Withdrawn, Applied, Verified)
+    one.__name__.lower(): one for one in (Started, Added, Looked, Answered, Supposed, Withdrawn, Applied, Verified)
 }
 
 

@@ -12,9 +12,10 @@ from gpuwhy.kb.facts import FactBase, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.read import Gathered, gather
-from gpuwhy.tui.incident.events import Added, Answered, Applied, Event, Looked, Started, Verified, Withdrawn
+from gpuwhy.tui.incident.events import Added, Answered, Applied, Event, Looked, Started, Supposed, Verified, Withdrawn
 from gpuwhy.tui.incident.journal import Journal
 from gpuwhy.tui.incident.verification import CANNOT_TELL, Verification, verify
+from gpuwhy.tui.incident.vitals import Course, from_text
 from gpuwhy.tui.report import Report
 
 THIS_MACHINE = "this machine"
@@ -31,7 +32,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """An incident at one moment. `answers` are facts as asked with the value given, None for "don't know"."""
+    """An incident at one moment. `answers` are facts as asked with the value given, None for "don't know".
+
+    `supposed` are what-ifs that stand, `courses` the vital signs of the latest look.
+    """
 
     symptom: str
     report: Report
@@ -42,6 +46,8 @@ class Snapshot:
     outcomes: tuple[tuple[str, str], ...] = ()
     sources: tuple[str, ...] = ()
     trouble: str = ""
+    supposed: tuple[tuple[str, str], ...] = ()
+    courses: tuple[Course, ...] = ()
 
 
 class Session:
@@ -90,6 +96,17 @@ class Session:
                 found.pop(event.fact, None)
         return found
 
+    @property
+    def supposed(self) -> dict[str, str]:
+        """The what-ifs that stand, by fact."""
+        found: dict[str, str] = {}
+        for event in self.events:
+            if isinstance(event, Supposed):
+                found[event.fact] = event.value
+            elif isinstance(event, Withdrawn):
+                found.pop(event.fact, None)
+        return found
+
     def check(self, fact: str, value: str) -> str:
         """What is wrong with an answer; empty if it can be taken."""
         try:
@@ -116,7 +133,7 @@ class Session:
         if at < 0 or fix not in known:
             return Verification(CANNOT_TELL, "the fix was not marked as carried out")
         before, later = Session(self.kb), Session(self.kb)
-        before.resume(self.events[:at])
+        before.resume(one for one in self.events[:at] if not isinstance(one, Supposed))
         later.resume(one for one in self.events[at:] if isinstance(one, (Added, Looked)))
         after = later.snapshot().report if len(later.events) else None
         return verify(self.kb, known[fix], conclusion, before.snapshot().report, after)
@@ -125,9 +142,11 @@ class Session:
         """The incident as it stands, with what changed since the last one that was taken."""
         gathered = self.gathered()
         base = FactBase.of(gathered.facts, gathered.absent)
+        told = [(fact, value, OriginKind.PERSON, "answer") for fact, value in self.answers.items()]
+        told += [(fact, value, OriginKind.ASSUMED, "what-if") for fact, value in self.supposed.items()]
         said = [
-            parse_answer(self.kb.facts, f"{fact}={value}", OriginKind.PERSON, "answer", base)
-            for fact, value in self.answers.items()
+            parse_answer(self.kb.facts, f"{fact}={value}", kind, source, base)
+            for fact, value, kind, source in told
             if value is not None and not self.check(fact, value)
         ]
         report = Report(self.kb, gathered, diagnose_with(self.kb, base.with_facts(said)))
@@ -137,14 +156,21 @@ class Session:
             report=report,
             answers=tuple(self.answers.items()),
             questions=tuple(one for one in report.diagnosis.questions if one.fact not in asked),
-            changes=tuple(_changes(self._latest, report)) if self._latest is not None and self._latest.sources else (),
+            changes=tuple(_changes(self._latest, report)) if self._latest is not None and _told(self._latest) else (),
             applied=tuple(one.fix for one in self.events if isinstance(one, Applied)),
             outcomes=tuple((one.fix, one.outcome) for one in self.events if isinstance(one, Verified)),
             sources=tuple(dict.fromkeys(name for name, _ in gathered.formats)),
             trouble=self.journal.trouble if self.journal is not None else "",
+            supposed=tuple(self.supposed.items()),
+            courses=next((from_text(one.vitals) for one in reversed(self.events) if isinstance(one, Looked)), ()),
         )
         self._latest = made
         return made
+
+
+def _told(before: Snapshot) -> bool:
+    """True if anything was known before: against nothing everything would be a change."""
+    return bool(before.sources or before.answers or before.supposed)
 
 
 def statuses(report: Report) -> dict[str, Status]:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, OptionList, Static, TabbedContent, TabPane
+from textual.widgets import Footer, OptionList, Static, TabbedContent, TabPane
 
 from gpuwhy.engine.model import Question
-from gpuwhy.kb.texts import say
-from gpuwhy.kb.units import show
+from gpuwhy.tui.app import questions
+from gpuwhy.tui.app.desk import desk
+from gpuwhy.tui.app.panes import FactChosen, FactMarked, Facts, Steps, changed
 from gpuwhy.tui.app.screens.text import TextScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.widgets import Conclusions, Headline, ProofTree
 from gpuwhy.tui.incident.events import SYMPTOMS
 from gpuwhy.tui.incident.session import Snapshot
 from gpuwhy.tui.proof_nodes import missing, proof
-from gpuwhy.tui.report import places
-from gpuwhy.tui.wording import LABELS, where
 
-MOST_FACTS = 400
 TABS_OF_TREES = {"proof": "why", "missing": "not"}
 
 
@@ -34,11 +31,13 @@ class DiagnosisScreen(Screen[None]):
 
     CSS_PATH = "diagnosis.tcss"
     HELP = (
-        "Up and down mark a conclusion; Tab goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
+        "Up and down mark a conclusion; Enter goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
         'question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out. '
-        "f shows what to do about the conclusion that is marked, a adds another artefact, l looks at this machine, "
-        "u takes the last answer back; the triangle marks what the last step changed. e writes the report. Everything "
-        "is kept as it happens; q leaves, and the incident can be taken up again."
+        "f shows what to do about the conclusion that is marked, a adds another artefact, o opens a file, l looks at "
+        "this machine. x goes to why not, v back to why, / searches the facts: Enter on one asks what if it were "
+        "otherwise. s shows the steps so far: Enter on an answer changes it. u takes the last answer or what-if back. "
+        "Δ marks what the last step changed. e writes the report. Everything is kept as it happens; q leaves, and the "
+        "incident can be taken up again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 10)),
@@ -50,41 +49,41 @@ class DiagnosisScreen(Screen[None]):
         Binding("a", "app.paste", "Add"),
         Binding("o", "app.open", "Open", show=False),
         Binding("l", "app.look", "Look"),
+        Binding("x", "tab('not')", show=False),
+        Binding("v", "tab('why')", show=False),
+        Binding("s", "tab('log')", show=False),
+        Binding("slash", "tab('facts')", show=False),
         Binding("u", "undo", "Undo", show=False),
         Binding("e", "app.report", "Report"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
-        Binding("escape", "app.leave", "Start", show=False),
+        Binding("escape", "back", "Back", show=False),
         Binding("q", "app.quit", "Quit", show=False),
     ]
     snapshot: reactive[Snapshot | None] = reactive(None, init=False)
 
-    def __init__(self, ascii_only: bool) -> None:
-        super().__init__()
-        self._ascii = ascii_only
-
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         with Horizontal(id="middle"):
-            yield Conclusions(self._ascii)
+            yield Conclusions()
             with Vertical(id="right"):
                 yield Headline("", id="headline", markup=False)
                 with TabbedContent(id="tabs"):
                     with TabPane("Why", id="why"):
-                        yield ProofTree(self._ascii, "proof")
+                        yield ProofTree("proof")
                     with TabPane("Why not", id="not"):
-                        yield ProofTree(self._ascii, "missing")
+                        yield ProofTree("missing")
                     with TabPane("Facts", id="facts"):
-                        yield DataTable(id="table", cursor_type="row")
-                    with TabPane("Log", id="log"):
-                        yield Static("", id="told", markup=False)
+                        yield Facts("every-fact")
+                    with TabPane("Steps", id="log"):
+                        yield Steps("steps")
                 yield Static("", id="line", markup=False)
+        yield Static("", id="changes", markup=False)
         yield Static("", id="question", markup=False)
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Conclusions).border_title = "Conclusions"
         self.query_one("#question").border_title = "Next"
-        self.query_one("#table", DataTable).add_columns("value", "fact", "from")
         self.query_one(Conclusions).focus()
         if self.snapshot is not None:
             self.watch_snapshot(self.snapshot)
@@ -94,16 +93,17 @@ class DiagnosisScreen(Screen[None]):
         if snapshot is None or not self.is_mounted:
             return
         report = snapshot.report
-        readings = sum(one.origin.kind.value != "derived" for one in report.diagnosis.facts)
-        counts = f"{readings} readings, {len(snapshot.answers)} answers" + (
-            f"  ! {snapshot.trouble}" if snapshot.trouble else ""
-        )
-        self.query_one("#title", Static).update(Content(f"{SYMPTOMS.get(snapshot.symptom, '')}   {counts}"))
+        self.query_one("#title", Static).update(Content(_title(snapshot)))
         self.query_one(Conclusions).show(report, snapshot.changes)
         self._show_marked()
-        self._show_facts(snapshot)
-        self._show_log(snapshot)
-        self.query_one("#question", Static).update(Content(self._question_text(self.question)))
+        self.query_one(Facts).show(snapshot)
+        self.query_one(Steps).show(snapshot)
+        asked = self.query_one("#question", Static)
+        asked.update(Content(questions.shown(report, self.question)))
+        asked.border_subtitle = Content(questions.separates(self.question))
+        note = self.query_one("#changes", Static)
+        note.display = bool(snapshot.changes)
+        note.update(Content("Δ " + "; ".join(map(changed, snapshot.changes))))
 
     @property
     def question(self) -> Question | None:
@@ -130,6 +130,11 @@ class DiagnosisScreen(Screen[None]):
         if self.query_one("#tabs", TabbedContent).active == TABS_OF_TREES[event.tree]:
             self.query_one("#line", Static).update(Content(event.text))
 
+    def on_fact_marked(self, event: FactMarked) -> None:
+        """The whole of a fact that is in view."""
+        if self.query_one("#tabs", TabbedContent).active == "facts":
+            self.query_one("#line", Static).update(Content(event.text))
+
     def _show_marked(self) -> None:
         if self.snapshot is None or self.marked is None:
             return
@@ -138,88 +143,90 @@ class DiagnosisScreen(Screen[None]):
         self.query_one("#proof", ProofTree).show(proof(report, self.marked))
         self.query_one("#missing", ProofTree).show(missing(report, self.marked))
 
-    def _show_facts(self, snapshot: Snapshot) -> None:
-        table = self.query_one("#table", DataTable)
-        table.clear()
-        for one in snapshot.report.diagnosis.facts[:MOST_FACTS]:
-            about = "" if one.entity.kind in ("host", "job") else f" ({one.entity.path})"
-            table.add_row(Text(show(one.value, one.unit)), Text(one.id + about), Text(where(one)))
-
-    def _show_log(self, snapshot: Snapshot) -> None:
-        changed = [
-            f"{one.conclusion}: {LABELS[one.before] if one.before else 'not in play'} -> "
-            f"{LABELS[one.after] if one.after else 'not in play'}"
-            for one in snapshot.changes
-        ]
-        lines = [f"read: {name}" for name in snapshot.sources]
-        lines += [f"answered: {fact} = {value or chr(63)}" for fact, value in snapshot.answers]
-        lines += [f"applied: {name}" for name in snapshot.applied]
-        lines += [
-            f"not read: {place}: {reason}" for place, reason in places(snapshot.report.gathered.not_understood)[:5]
-        ]
-        self.query_one("#told", Static).update(Content("\n".join([*changed, *lines])))
-
-    def _question_text(self, one: Question | None) -> str:
-        if one is None:
-            return "No question would decide more. f: what to do; a: add an artefact; l: look at this machine."
-        choices = "  ".join(f"({number}) {words}" for number, (_, words) in enumerate(self._choices(one), 1))
-        return f"{one.ask}\n{choices or '(t) type the answer'}  (d) don't know"
-
-    def _choices(self, one: Question) -> list[tuple[str, str]]:
-        assert self.snapshot is not None
-        spec = self.snapshot.report.kb.facts[one.fact]
-        if one.answers:
-            return [(_written(value), words) for value, words in one.answers][:9]
-        if spec.type == "boolean":
-            return [("true", "yes"), ("false", "no")]
-        return [(word, word) for word in spec.choices][:9]
-
     def action_answer(self, number: int) -> None:
         """Answer with the choice of this number."""
-        if self.question is not None and number <= len(choices := self._choices(self.question)):
-            self.app.record_answer(self.question, choices[number - 1][0])  # type: ignore[attr-defined]
+        if self.question is None or self.snapshot is None:
+            return
+        found = questions.choices(self.snapshot.report.kb.facts[self.question.fact], self.question)
+        if number <= len(found):
+            desk(self).record_answer(self.question, found[number - 1][0])
 
     def action_unknown(self) -> None:
         """Don't know: the next question comes."""
         if self.question is not None:
-            self.app.record_answer(self.question, None)  # type: ignore[attr-defined]
+            desk(self).record_answer(self.question, None)
 
     def action_type(self) -> None:
         """Type a value."""
         asked = self.question
         if asked is not None:
-            check = self.app.checker(asked)  # type: ignore[attr-defined]
+            check = desk(self).checker(questions.named(asked))
             self.app.push_screen(ValueScreen(asked.ask, check), lambda value: self._typed(asked, value))
 
     def _typed(self, asked: Question, value: str | None) -> None:
         if value is not None:
-            self.app.record_answer(asked, value)  # type: ignore[attr-defined]
+            desk(self).record_answer(asked, value)
 
     def action_why(self) -> None:
         """Which conclusions the question sets apart."""
         if self.question is None or self.snapshot is None:
             return
-        kb = self.snapshot.report.kb
-        told = [f"{name}: {say(kb.conclusions[name].says)}" for name in self.question.separates]
-        text = f"{self.question.fact}: {say(kb.facts[self.question.fact].says)}\n\nIt sets apart:\n" + "\n".join(told)
-        self.app.push_screen(TextScreen("Why this is asked", text))
+        self.app.push_screen(TextScreen("Why this is asked", questions.why(self.snapshot.report, self.question)))
 
     def action_how(self) -> None:
         """How to find out."""
         if self.question is not None:
-            how = self.question.how or "Nothing is known that would tell; you may say that you don't know."
-            self.app.push_screen(TextScreen("How to find out", f"{self.question.ask}\n\n{how}", self.question.command))
+            self.app.push_screen(TextScreen("How to find out", questions.how(self.question), self.question.command))
 
     def action_fixes(self) -> None:
         """What to do about the conclusion that is marked."""
         if self.marked is not None:
-            self.app.show_fixes(self.marked)  # type: ignore[attr-defined]
+            desk(self).show_fixes(self.marked)
 
     def action_undo(self) -> None:
-        """Take the last answer back."""
-        if self.snapshot is not None and self.snapshot.answers:
-            self.app.withdraw(self.snapshot.answers[-1][0])  # type: ignore[attr-defined]
+        """Take the last what-if back, or the last answer."""
+        standing = (self.snapshot.supposed or self.snapshot.answers) if self.snapshot is not None else ()
+        if standing:
+            desk(self).withdraw(standing[-1][0])
+
+    def action_back(self) -> None:
+        """From the right to the conclusions; from there to the start."""
+        if self.query_one(Conclusions).has_focus:
+            self.call_later(self.run_action, "app.leave")
+        else:
+            self.query_one(Conclusions).focus()
+
+    def action_tab(self, name: str) -> None:
+        """Go to a tab."""
+        self.query_one("#tabs", TabbedContent).active = name
+        if name == "facts":
+            self.query_one(Facts).search()
+        else:
+            self.query_one({"why": "#proof", "not": "#missing", "log": "#steps"}[name]).focus()
+
+    def on_fact_chosen(self, chosen: FactChosen) -> None:
+        """Ask for another value of a fact or an answer."""
+        title = f"Another answer for {chosen.name}" if chosen.answered else f"What if {chosen.name} were"
+        spec = self.snapshot.report.kb.facts[chosen.name.rpartition("/")[2]] if self.snapshot is not None else None
+        may = ", ".join(value for value, _ in questions.choices(spec)) if spec is not None else ""
+        text = f"{title} (now {chosen.now or 'not known'})" + (f"\none of {may}" if may else "")
+
+        def given(value: str | None) -> None:
+            if value is None:
+                return
+            if chosen.answered:
+                desk(self).record_change(chosen.name, value)
+            else:
+                desk(self).suppose(chosen.name, value)
+
+        self.app.push_screen(ValueScreen(text, desk(self).checker(chosen.name)), given)
 
 
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _title(snapshot: Snapshot) -> str:
+    readings = sum(one.origin.kind.value not in ("derived", "person") for one in snapshot.report.diagnosis.facts)
+    parts = [f"{SYMPTOMS.get(snapshot.symptom, '')}   {readings} readings, {len(snapshot.answers)} answers"]
+    if snapshot.supposed:
+        parts.append("WHAT IF " + ", ".join(f"{fact} = {value}" for fact, value in snapshot.supposed))
+    if snapshot.trouble:
+        parts.append(f"! NOT KEPT: {snapshot.trouble}")
+    return "   ".join(parts)

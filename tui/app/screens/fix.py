@@ -13,6 +13,7 @@ from textual.widgets import Footer, Static
 
 from gpuwhy.engine.model import FixOffer
 from gpuwhy.kb.texts import say
+from gpuwhy.tui.app.desk import desk
 
 
 class FixScreen(Screen[None]):
@@ -43,7 +44,7 @@ class FixScreen(Screen[None]):
         with VerticalScroll(id="steps"):
             yield Static("", id="text", markup=False)
         yield Static("not verified yet: m when it is carried out, then a or l, then v", id="verify", markup=False)
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#verify").border_title = "Verify"
@@ -84,13 +85,13 @@ class FixScreen(Screen[None]):
     def action_apply(self) -> None:
         """The person carried it out."""
         if self.offer is not None:
-            self.app.record_applied(self.offer.fix.id, self.conclusion)  # type: ignore[attr-defined]
+            desk(self).record_applied(self.offer.fix.id, self.conclusion)
             self.query_one("#verify", Static).update(Content("applied; now a (paste) or l (look), then v"))
 
     def action_verify(self) -> None:
         """Compare before and after."""
         if self.offer is not None:
-            told = self.app.verify(self.offer.fix.id, self.conclusion)  # type: ignore[attr-defined]
+            told = desk(self).verify(self.offer.fix.id, self.conclusion)
             self.query_one("#verify", Static).update(Content(told))
 
 

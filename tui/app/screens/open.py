@@ -33,7 +33,7 @@ class OpenScreen(ModalScreen[str | None]):
             yield Input(value=os.getcwd() + os.sep, id="path", select_on_focus=False)
             yield OptionList(id="entries", markup=False)
             yield Static("", id="trouble", classes="wrong", markup=False)
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#path").focus()

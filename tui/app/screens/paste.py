@@ -30,7 +30,7 @@ class PasteScreen(ModalScreen[str | None]):
             box.border_title = "Paste messages, logs or tables; several at once"
             yield TextArea(id="text", soft_wrap=False)
             yield Static(Content("nothing yet"), id="understood")
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#text").focus()

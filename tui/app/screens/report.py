@@ -37,7 +37,7 @@ class ReportScreen(Screen[None]):
         with VerticalScroll(id="preview"):
             yield Static("", id="text", markup=False)
         yield Input(id="path")
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self._draw()

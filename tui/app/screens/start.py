@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,15 +12,10 @@ from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpuwhy.kb.units import show
-from gpuwhy.probes.nvml_glance import Glance, Vital
-from gpuwhy.tui.app.curves import curve
 from gpuwhy.tui.app.messages import Glanced
+from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.incident.events import SYMPTOMS
 from gpuwhy.tui.incident.journal import Kept
-
-CURVE = 12
-MOST_GPUS = 8
 
 
 class StartScreen(Screen[None]):
@@ -42,14 +36,10 @@ class StartScreen(Screen[None]):
         Binding("q", "app.quit", "Quit"),
     ]
 
-    def __init__(self, headline: str, incidents: tuple[Kept, ...], ascii_only: bool) -> None:
+    def __init__(self, headline: str, incidents: tuple[Kept, ...]) -> None:
         super().__init__()
         self._headline = headline
         self._incidents = incidents
-        self._ascii = ascii_only
-        self._seen: dict[int, dict[str, deque[float | None]]] = defaultdict(
-            lambda: defaultdict(lambda: deque(maxlen=CURVE))
-        )
 
     def compose(self) -> ComposeResult:
         yield Static(Content(self._headline), id="headline")
@@ -69,7 +59,7 @@ class StartScreen(Screen[None]):
                 have.border_title = "Have something already?"
                 yield have
             with Vertical(id="right"):
-                machine = Static(Content("looking for GPUs…"), id="machine")
+                machine = Vitals(id="machine")
                 machine.border_title = "This machine"
                 yield machine
                 incidents = OptionList(id="incidents", markup=False)
@@ -78,7 +68,7 @@ class StartScreen(Screen[None]):
                 if not self._incidents:
                     incidents.add_option(Option(Content("none yet"), disabled=True))
                 yield incidents
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#symptoms").focus()
@@ -101,40 +91,7 @@ class StartScreen(Screen[None]):
 
     def on_glanced(self, message: Glanced) -> None:
         """Draw the GPUs as they are now, with the moments before."""
-        self.query_one("#machine", Static).update(Content(self._machine(message.glance)))
-
-    def _machine(self, glance: Glance) -> str:
-        if glance.trouble:
-            return f"No GPU to look at: {glance.trouble}. What you paste or open is diagnosed all the same."
-        lines = [line for one in glance.gpus[:MOST_GPUS] for line in self._gpu(one, len(glance.gpus) > 2)]
-        return "\n".join(lines)
-
-    def _gpu(self, one: Vital, short: bool) -> list[str]:
-        seen = self._seen[one.index]
-        memory = _share(one.memory_used_bytes, one.memory_total_bytes)
-        heat = _share(one.temperature_celsius, one.slowdown_celsius)
-        for name, share in (("busy", one.utilization_share), ("mem", memory), ("temp", heat)):
-            seen[name].append(share)
-        if one.trouble:
-            return [f"GPU {one.index}  {one.name}: {one.trouble}"]
-        busy = "?" if one.utilization_share is None else f"{one.utilization_share:.0%}"
-        used = "?" if one.memory_used_bytes is None else show(one.memory_used_bytes, "bytes")
-        total = "" if one.memory_total_bytes is None else f" of {show(one.memory_total_bytes, 'bytes')}"
-        warm = "?" if one.temperature_celsius is None else f"{one.temperature_celsius:.0f} °C"
-        limit = "" if one.slowdown_celsius is None else f" (slows at {one.slowdown_celsius:.0f})"
-        if short:
-            drawn = curve(list(seen["busy"]), CURVE, self._ascii)
-            return [f"{one.index} {drawn} {busy:>4}  {used} {warm}"]
-        return [
-            f"GPU {one.index}  {one.name}",
-            f"busy {curve(list(seen['busy']), CURVE, self._ascii)} {busy}",
-            f"mem  {curve(list(seen['mem']), CURVE, self._ascii)} {used}{total}",
-            f"temp {curve(list(seen['temp']), CURVE, self._ascii)} {warm}{limit}",
-        ]
-
-
-def _share(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+        self.query_one(Vitals).show(message.glance)
 
 
 def _kept(one: Kept) -> str:

@@ -31,7 +31,7 @@ class TextScreen(ModalScreen[None]):
             yield Static(Content(self._text))
             if self._command:
                 yield Static(Content(self._command), classes="command")
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#box").focus()

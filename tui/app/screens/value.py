@@ -29,7 +29,7 @@ class ValueScreen(ModalScreen[str | None]):
             yield Static(Content(self._question))
             yield Input(value=self._value, id="value")
             yield Static("", id="trouble", classes="wrong", markup=False)
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#value").focus()
