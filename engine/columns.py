@@ -17,9 +17,9 @@ readings in the last digit. Only operations that Narwhals has for Polars and for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuwhy.engine.derive import target_of
 from gpuwhy.engine.model import Status
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 Specs = Mapping[str, FactSpec]
+T = TypeVar("T")
 _KINDS = (float, bool, str)
 
 
@@ -43,30 +44,31 @@ def statuses(kb: KnowledgeBase, frame: Any) -> Any:
     Named by its id: `confirmed`, `likely`, `possible` or `ruled out`; null where it is not in play, or not for this
     kind of entity. Derived facts must be there already: see `add_derived`.
     """
-    table = _Table(kb.facts, frame)
+    table = Table(kb.facts, frame)
     signatures = [one for one in kb.signatures if one.status != "deprecated"]
-    table.add_aggregates(ref for one in signatures for tree in _conditions(one) for ref in references(tree))
-    return table.with_columns({one.id: table.on_scope(one.scope, _status(table, one)) for one in signatures})
+    add_refs(table, signatures)
+    names = [one.value for one in Status]
+    return table.with_columns({one.id: table.on_scope(one.scope, judged(table, one, names)[0]) for one in signatures})
 
 
 def truths(specs: Specs, frame: Any, conditions: Mapping[str, Condition]) -> Any:
     """The frame with one more boolean column for each condition; null is unknown."""
-    table = _Table(specs, frame)
+    table = Table(specs, frame)
     table.add_aggregates(ref for tree in conditions.values() for ref in references(tree))
     return table.with_columns({name: table.truth(tree) for name, tree in conditions.items()})
 
 
 def add_derived(kb: KnowledgeBase, frame: Any) -> Any:
     """The frame with every fact that the derivations give; what is known already stays."""
-    table = _Table(kb.facts, frame)
-    for derivation in kb.derivations:
+    table = Table(kb.facts, frame)
+    for derivation in kb.derivations.in_play(table.names):
         if derivation.status != "deprecated":
             table.add_aggregates((*refs_of(derivation.formula), *refs_of(derivation.when)))
             table.add_derived(derivation)
     return table.with_columns({})
 
 
-class _Table:
+class Table:
     """A frame, and the expressions of conditions and formulas over its columns."""
 
     def __init__(self, specs: Specs, frame: Any) -> None:
@@ -125,6 +127,15 @@ class _Table:
         import narwhals as nw
 
         return nw.when(nw.col("kind") == scope).then(value) if "kind" in self.names else value
+
+    def judges(self, scope: str) -> bool:
+        """True if rules of this scope have rows here."""
+        return bool(scope)
+
+    def in_scope(self, scope: str, make: Callable[[], T]) -> T:
+        """What `make` gives for rules of a scope; tables without rows of their own for it show them something else."""
+        assert scope
+        return make()
 
     def column(self, name: str) -> nw.Expr:
         import narwhals as nw
@@ -295,20 +306,32 @@ def _conditions(signature: Signature) -> Iterator[Condition]:
     yield from (one.when for one in signature.excludes)
 
 
-def _status(table: _Table, signature: Signature) -> nw.Expr:
-    """The status of a signature in each row: the same decisions as in `signatures.evaluate_one`."""
+def judged(table: Table, signature: Signature, names: Sequence[Any]) -> tuple[nw.Expr, nw.Expr]:
+    """The status of a signature in each row, and whether an exclusion holds: decided as in `signatures.evaluate_one`.
+
+    `names`: what stands for confirmed, likely, possible and ruled out.
+    """
     import narwhals as nw
 
     requires, no = table.truth(signature.requires), nw.lit(False)
+    sure, likely, possible, ruled_out = (nw.lit(one) for one in names)
     against = [table.truth(one.when) for one in signature.excludes]
     unsure = [truth.is_null() for one, truth in zip(signature.excludes, against, strict=True) if one.demotes]
     vetoed = reduce(lambda left, right: left | right, [_sure(one) for one in against], no)
     demoted = reduce(lambda left, right: left | right, unsure, no)
     confirmed = _sure(table.truth(signature.confirms)) if signature.confirms is not None else no
-    held = nw.when(confirmed & ~demoted).then(nw.lit(Status.CONFIRMED.value)).otherwise(nw.lit(Status.LIKELY.value))
-    status = nw.when(requires.is_null()).then(nw.lit(Status.POSSIBLE.value)).otherwise(held)
-    status = nw.when(vetoed | _sure(~requires)).then(nw.lit(Status.RULED_OUT.value)).otherwise(status)
-    return status if signature.given is None else nw.when(_sure(table.truth(signature.given))).then(status)
+    held = nw.when(confirmed & ~demoted).then(sure).otherwise(likely)
+    status = nw.when(requires.is_null()).then(possible).otherwise(held)
+    status = nw.when(vetoed | _sure(~requires)).then(ruled_out).otherwise(status)
+    if signature.given is None:
+        return status, vetoed
+    given = _sure(table.truth(signature.given))
+    return nw.when(given).then(status), given & vetoed
+
+
+def add_refs(table: Table, signatures: Iterable[Signature]) -> None:
+    """The aggregates that these signatures read, as columns."""
+    table.add_aggregates(ref for one in signatures for tree in _conditions(one) for ref in references(tree))
 
 
 def key_of(entity: Entity) -> str:
@@ -316,13 +339,18 @@ def key_of(entity: Entity) -> str:
     return "/".join(f"{one.kind}:{one.name}" for one in entity.lineage())
 
 
-def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase]) -> Any:
-    """A Polars frame of fact bases, one per host: one row for each entity, with what it sees of every known fact."""
+def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase], only: Container[str] | None = None) -> Any:
+    """A Polars frame of fact bases, one per host: one row for each entity, with what it sees of every known fact.
+
+    `only`: the facts that are wanted; all by default.
+    """
     import polars
 
     kinds = dict.fromkeys(spec.entity for spec in kb.facts.values())
     scopes = dict.fromkeys([*(one.scope for one in kb.derivations), *(one.scope for one in kb.signatures)])
-    known = dict.fromkeys(fact.id for base in hosts.values() for fact in base.facts())
+    known = dict.fromkeys(
+        fact.id for base in hosts.values() for fact in base.facts() if only is None or fact.id in only
+    )
     types = {float: polars.Float64, bool: polars.Boolean, str: polars.String}
     schema: dict[str, Any] = {"host": polars.String, "kind": polars.String, "entity": polars.String}
     schema |= {"order": polars.Int64}
@@ -338,13 +366,15 @@ def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase]) -> Any:
 
 def _rows(world: World, host: str, kinds: list[str], homes: list[str], known: list[str]) -> Iterator[list[Any]]:
     example = {spec.entity: spec.id for spec in world.specs.values()}
+    base, here = world.base, set(world.known)
     for kind in kinds:
         for order, entity in enumerate(world.entities(kind)):
             row: list[Any] = [host, kind, key_of(entity), order]
-            for one in homes:
-                home, target = world.home(example[one], entity), target_of(one, entity)
-                row += [None if found is None else key_of(found) for found in (home, target)]
+            seen = {one: world.home(example[one], entity) for one in homes}
+            for one, home in seen.items():
+                row += [None if found is None else key_of(found) for found in (home, target_of(one, entity))]
             for name in known:
-                fact = world.get(FactRef(name), entity)
+                home = seen[world.specs[name].entity] if name in here else None
+                fact = base.get(name, home) if home is not None else None
                 row.append(None if fact is None else typed(world.specs, FactRef(name), fact.value))
             yield row

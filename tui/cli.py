@@ -32,6 +32,7 @@ YOUNG_OBJECTS = 200_000
 
 
 COMMANDS = {
+    "audit": "cli_audit",
     "catalog": "cli_catalog",
     "check": "cli_check",
     "collect": "cli_collect",

@@ -1,0 +1,159 @@
+"""The machines of a fleet behind path arguments: whose artefact is which file, and which files are tables of facts.
+
+A file is of the host that its name says, without endings; files of one name in one folder are of one host. Below a
+folder argument, each folder in it is a host with all the files below; of a collected host only the name counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from gpuwhy.kb.facts import Absent, Fact
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.kb.records import dataclass, field
+from gpuwhy.probes.artefacts.read import UnusableInput, gather
+
+TABLE_ENDINGS = (".parquet", ".arrow", ".feather", ".ipc")
+LINE_ENDINGS = (".ndjson", ".jsonl")
+_ENDINGS = frozenset(
+    ("gz", "xml", "csv", "tsv", "txt", "log", "json", "jsonl", "ndjson", "out", "err", "md", "html", "prom", "metrics",
+     "pickle", "sqlite", "dmesg", "facts", "failed", "trace", "yaml")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HostFiles:
+    """A host by name, and its artefacts with the names that reports show."""
+
+    name: str
+    files: tuple[tuple[str, Path], ...]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Something of the fleet that could not be read, and why; `host` is a file name where no host is known."""
+
+    host: str
+    says: str
+
+
+@dataclass
+class Fleet:
+    """What the path arguments name."""
+
+    hosts: list[HostFiles] = field(default_factory=list)
+    tables: list[Path] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """What was read about a host; `says` names what in its files could not be used, for the report."""
+
+    facts: tuple[Fact, ...]
+    absent: tuple[Absent, ...]
+    says: str = ""
+
+
+def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet:
+    """The hosts and tables behind paths. What cannot be opened is among `broken`, never an error."""
+    fleet = Fleet()
+    found: dict[tuple[str, str], list[Path]] = {}
+    for argument in arguments:
+        path = Path(argument)
+        if not path.exists():
+            fleet.broken.append(Broken(argument, "no such file or folder"))
+            continue
+        for place, host, file in _of_folder(path) if path.is_dir() else [(str(path.parent), stem(path.name), path)]:
+            if is_table(file, specs):
+                fleet.tables.append(file)
+            else:
+                found.setdefault((place, host), []).append(file)
+    fleet.hosts = list(_unique(found))
+    return fleet
+
+
+def stem(name: str) -> str:
+    """The name of a file without the endings of file formats: `gpu-01.facts.json` is of gpu-01."""
+    while "." in name:
+        before, _, ending = name.rpartition(".")
+        if not before or ending.lower() not in _ENDINGS:
+            break
+        name = before
+    return name
+
+
+def is_table(path: Path, specs: Mapping[str, FactSpec]) -> bool:
+    """True for Parquet and Arrow files, and for lines of JSON whose keys are facts of a host."""
+    lowered = path.name.lower()
+    if lowered.endswith(TABLE_ENDINGS):
+        return True
+    if not lowered.endswith(LINE_ENDINGS):
+        return False
+    try:
+        with open(path, "rb") as file:
+            first = json.loads(file.readline(1 << 20))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "host" in first and any(key in specs for key in first)
+
+
+def read_host(host: HostFiles, specs: Mapping[str, FactSpec]) -> HostFacts | Broken:
+    """The facts of a host, read as a diagnosis of the same files reads them; or why there are none."""
+    failed = _not_collected(host)
+    if failed is not None:
+        return failed
+    try:
+        found = gather(host.files, specs)
+    except UnusableInput as error:
+        return Broken(host.name, error.message)
+    except (OSError, MemoryError) as error:
+        return Broken(host.name, f"cannot be read: {error}")
+    whole = next((f"{one.artefact}: {one.reason}" for one in found.not_understood if one.first is None), "")
+    if not found.facts:
+        return Broken(host.name, whole or "nothing in it is of a known format")
+    return HostFacts(found.facts, found.absent, whole)
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """Place, host and file of everything below a folder, in the order of names."""
+    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_file():
+            yield str(folder), stem(entry.name), Path(entry.path)
+        elif entry.is_dir():
+            yield from ((str(folder), entry.name, file) for file in _below(Path(entry.path)))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        yield from (Path(base) / name for name in sorted(names) if not name.startswith("."))
+
+
+def _unique(found: Mapping[tuple[str, str], list[Path]]) -> Iterator[HostFiles]:
+    """Hosts with names of their own: files of one name in several folders are told apart by their folders."""
+    times = Counter(host for _, host in found)
+    taken: set[str] = set()
+    for (place, host), files in found.items():
+        name = host if times[host] == 1 else f"{Path(place).resolve().name}/{host}"
+        name = name if name not in taken else f"{place}/{host}"
+        taken.add(name)
+        yield HostFiles(name, tuple((str(one) if len(files) > 1 else one.name, one) for one in files))
+
+
+def _not_collected(host: HostFiles) -> Broken | None:
+    """The reason that `collect` left for a host, if that is all there is."""
+    path = host.files[0][1]
+    if len(host.files) > 1 or not path.name.endswith(".failed.json"):
+        return None
+    try:
+        document = json.loads(path.read_bytes()[: 1 << 20])
+        return Broken(str(document["host"])[:200], f"was not collected: {str(document['says'])[:400]}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return Broken(host.name, "was not collected")

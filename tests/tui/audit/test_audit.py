@@ -1,0 +1,183 @@
+"""An audit: the verdict of each host is that of its diagnosis, and nothing that is broken ends it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gpuwhy.engine.diagnose import diagnose
+from gpuwhy.kb.fact_file import dump
+from gpuwhy.kb.facts import HOST, Absent, Fact, FactBase, Origin, OriginKind, gpu
+from gpuwhy.kb.load import load
+from gpuwhy.probes.artefacts.read import gather
+from gpuwhy.probes.fleet_inputs import find_fleet, stem
+from gpuwhy.tui.audit.model import Audit
+from gpuwhy.tui.audit.run import run
+from gpuwhy.tui.cli import main
+from gpuwhy.tui.exit_codes import of
+
+pytest.importorskip("polars")
+
+MEASURED = Origin(OriginKind.MEASURED, "nvml")
+CAPTURES = Path(os.environ.get("GPUWHY_CAPTURES", "no-captures"))
+EXIT = {"cause": 1, "nothing to fix": 0, "cannot tell": 3}
+
+
+def write(folder: Path, host: str, lost: bool = False, denied: bool = False, machine: str = "p5.48xlarge") -> None:
+    """A facts file of a host with two GPUs, the second one lost or not."""
+    facts = [Fact("host.instance_type", machine, None, HOST, MEASURED)]
+    for number in range(2):
+        facts.append(Fact("gpu.name", "NVIDIA H100 80GB HBM3", None, gpu(number), MEASURED))
+        facts.append(Fact("gpu.utilization_share", 0.0, "share", gpu(number), MEASURED))
+        facts.append(Fact("gpu.lost", lost and number == 1, None, gpu(number), MEASURED))
+    absent = [Absent("gpu.row_remap_pending", gpu(0), "no permission", MEASURED)] if denied else []
+    (folder / f"{host}.facts.json").write_text(dump(facts, absent), "utf-8")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Three sound hosts, one with a lost GPU, one cut file, one that could not be collected, one of no format."""
+    for number in range(3):
+        write(tmp_path, f"ok-{number}")
+    write(tmp_path, "bad-1", lost=True, machine="p4d.24xlarge")
+    whole = (tmp_path / "ok-0.facts.json").read_text("utf-8")
+    (tmp_path / "cut.facts.json").write_text(whole[: len(whole) // 2], "utf-8")
+    failure = {"format": "gpuwhy-collect-failure", "schema": 1, "host": "gone", "says": "no route to it"}
+    (tmp_path / "gone.failed.json").write_text(json.dumps(failure), "utf-8")
+    (tmp_path / "odd.txt").write_bytes(bytes(range(256)))
+    return tmp_path
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["audit", *map(str, arguments)], catch_exceptions=False)
+
+
+def of_files(*paths: Path) -> Audit:
+    kb = load()
+    return run(kb, find_fleet([str(one) for one in paths], kb.facts)).audit()
+
+
+def test_a_broken_host_is_a_row_and_never_the_end(fleet: Path) -> None:
+    found = audit(fleet, "--format", "json")
+    document = json.loads(found.output)
+    verdicts = {row["host"]: row["verdict"] for row in document["findings"]}
+    assert found.exit_code == 1
+    assert document["counts"]["hosts"] == 7
+    assert {host for host, verdict in verdicts.items() if verdict == "broken"} == {"cut", "gone", "odd"}
+    assert verdicts["bad-1"] == "cause"
+    says = {row["host"]: row["says"] for row in document["findings"]}
+    assert says["gone"] == "was not collected: no route to it"
+
+
+def test_causes_are_grouped_by_machine_type_and_name_the_gpu(fleet: Path) -> None:
+    document = json.loads(audit(fleet, "--format", "json").output)
+    lost = next(one for one in document["causes"] if one["id"] == "hardware.gpu-lost")
+    assert lost["types"] == [{"type": "p4d.24xlarge", "hosts": [{"host": "bad-1", "entities": ["gpu 1"]}]}]
+    assert (lost["hosts"], lost["gpus"]) == (1, 1)
+
+
+def test_every_host_has_the_verdict_of_its_diagnosis(fleet: Path) -> None:
+    kb, made = load(), of_files(fleet)
+    verdicts = made.verdicts()
+    for host in ("ok-0", "bad-1"):
+        found = gather([(host, fleet / f"{host}.facts.json")], kb.facts)
+        assert EXIT[verdicts[host]] == of(diagnose(kb, FactBase.of(found.facts, found.absent)))
+
+
+def test_the_table_says_what_is_wrong_within_80_columns(fleet: Path) -> None:
+    lines = audit(fleet).output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "7 hosts, 8 GPUs"
+    assert any(line.startswith("CONFIRMED   hardware.gpu-lost") for line in lines)
+    assert any(line.split(maxsplit=1) == ["1", "p4d.24xlarge: bad-1 (gpu 1)"] for line in lines)
+
+
+def test_one_host_is_explained_by_its_diagnosis(fleet: Path) -> None:
+    found = audit(fleet, "--explain", "bad-1")
+    assert found.exit_code == 0
+    assert "hardware.gpu-lost" in found.output
+    assert "gpu.lost = yes" in found.output  # the proof, down to the reading
+    unknown = audit(fleet, "--explain", "bad-2")
+    assert unknown.exit_code == 2
+    assert "did you mean bad-1" in unknown.output
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("likely", 1), ("confirmed", 1), ("never", 0)])
+def test_fail_on_decides_the_exit_status(fleet: Path, fail_on: str, status: int) -> None:
+    assert audit(fleet, "--fail-on", fail_on).exit_code == status
+
+
+def test_hosts_that_cannot_be_read_are_not_called_healthy(fleet: Path) -> None:
+    assert audit(fleet / "odd.txt").exit_code == 3
+
+
+def test_the_csv_has_a_row_for_every_host_and_holds_no_formula(fleet: Path) -> None:
+    write(fleet, "=cmd()", lost=True)
+    rows = list(csv.DictReader(io.StringIO(audit(fleet, "--format", "csv").output)))
+    assert {row["host"] for row in rows} >= {"bad-1", "ok-0", "cut", "'=cmd()"}
+
+
+def test_sarif_and_junit_tell_causes_and_broken_hosts(fleet: Path) -> None:
+    sarif = json.loads(audit(fleet, "--format", "sarif").output)["runs"][0]
+    told = [(one["ruleId"], one["level"]) for one in sarif["results"]]
+    assert ("hardware.gpu-lost", "error") in told
+    junit = ElementTree.fromstring(audit(fleet, "--format", "junit").output)  # noqa: S314 - written here
+    assert sum(int(one.get("errors", 0)) for one in junit) == 3
+    assert sum(int(one.get("failures", 0)) for one in junit) == 1
+    assert sum(int(one.get("tests", 0)) for one in junit) == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("gpu-01.facts.json", "gpu-01"),
+        ("gpu-01.example.com.xml.gz", "gpu-01.example.com"),
+        ("aws__g5.xlarge.xml", "aws__g5.xlarge"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_file_is_of_the_host_that_its_name_says(name: str, host: str) -> None:
+    assert stem(name) == host
+
+
+def test_files_of_one_name_in_several_folders_are_of_several_hosts(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder, "smi")
+    kb = load()
+    files = [str(tmp_path / folder / "smi.facts.json") for folder in ("a", "b")]
+    assert [one.name for one in find_fleet(files, kb.facts).hosts] == ["a/smi", "b/smi"]
+    assert [one.name for one in find_fleet([str(tmp_path)], kb.facts).hosts] == ["a", "b"]
+
+
+@pytest.mark.skipif(not CAPTURES.is_dir(), reason="GPUWHY_CAPTURES names no folder")
+def test_captures_of_real_machines_have_the_verdicts_of_their_diagnoses() -> None:
+    kb = load()
+    paths = [one for one in sorted(CAPTURES.iterdir()) if one.stat().st_size < 1 << 20 and "kineto" not in one.name]
+    hosts = {f"{number} {path.name}": path for number, path in enumerate(paths)}
+    from gpuwhy.engine.fleet import judge_hosts
+
+    bases = {}
+    for name, path in hosts.items():
+        found = gather([(path.name, path)], kb.facts)
+        bases[name] = FactBase.of(found.facts, found.absent)
+    ranks: dict[str, dict[str, int]] = {name: {} for name in bases}
+    for host, conclusion, rank in judge_hosts(kb, bases).select("host", "conclusion", "rank").iter_rows():
+        ranks[host][conclusion] = min(rank, ranks[host].get(conclusion, rank))
+    for name, base in bases.items():
+        made = diagnose(kb, base, ask=False)
+        assert (name, ranks[name]) == (name, {one.id: one.status.rank for one in made.conclusions if one.lead})
+
+
+@pytest.mark.skipif(not CAPTURES.is_dir(), reason="GPUWHY_CAPTURES names no folder")
+def test_no_healthy_machine_has_a_confirmed_cause() -> None:
+    made = of_files(*sorted(CAPTURES.glob("sc-smi-*.xml")))
+    assert len(made.hosts) > 20
+    assert [(one.host, one.conclusion) for one in made.findings if one.level == "error"] == []

@@ -1,0 +1,1 @@
+"""The audit of a fleet: what it found, and its reports."""

@@ -1,0 +1,151 @@
+"""What an audit found, as its reports show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gpuwhy.engine.model import Status
+from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.records import dataclass, field
+
+JUDGED, BROKEN = "judged", "broken"
+NO_TYPE = "type not known"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the audit. `says`: why it could not be read, or what in its files could not be."""
+
+    name: str
+    state: str = JUDGED
+    instance_type: str = ""
+    gpu_name: str = ""
+    gpus: int = 0
+    says: str = ""
+
+    @property
+    def group(self) -> str:
+        """The machine type; where that is not known, the GPU."""
+        return self.instance_type or self.gpu_name or NO_TYPE
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A conclusion about a host: its best status, for how many GPUs, what explains it, and since when."""
+
+    host: str
+    conclusion: str
+    kind: str
+    status: str
+    entities: tuple[str, ...] = ()
+    explained_by: str = ""
+    change: str = ""
+    waived: str = ""
+
+    @property
+    def is_cause(self) -> bool:
+        """True for something to fix that is confirmed or likely, of a cause that nothing else explains."""
+        return self.kind == "cause" and self.status in ("confirmed", "likely")
+
+    @property
+    def level(self) -> str:
+        """How grave it is: error (a confirmed cause), warning (a likely one) or note."""
+        if self.kind != "cause" or self.explained_by:
+            return "note"
+        return {"confirmed": "error", "likely": "warning"}.get(self.status, "note")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Hosts of one type with one cause, those with most GPUs concerned first."""
+
+    type: str
+    hosts: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause that hosts of the fleet have, by type; `example` is the sentence that proves it for the first host."""
+
+    id: str
+    says: str
+    status: str
+    hosts: int
+    gpus: int
+    groups: tuple[Group, ...]
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read."""
+
+    kb: KnowledgeBase
+    hosts: Mapping[str, Host]
+    findings: tuple[Finding, ...]
+    unread: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    rules: int = 0
+    examples: Mapping[str, str] = field(default_factory=dict)
+    baseline: str = ""
+    cleared: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def causes(self) -> list[Cause]:
+        """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""
+        from gpuwhy.kb.texts import say
+
+        by_id: dict[str, list[Finding]] = {}
+        for one in self.findings:
+            if one.is_cause and not one.explained_by and not one.waived:
+                by_id.setdefault(one.conclusion, []).append(one)
+        made = []
+        for name, found in by_id.items():
+            groups: dict[str, list[Finding]] = {}
+            for one in sorted(found, key=lambda each: (-len(each.entities), each.host)):
+                groups.setdefault(self.hosts[one.host].group, []).append(one)
+            ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+            best = min((one.status for one in found), key=[each.value for each in Status].index)
+            made.append(
+                Cause(
+                    name,
+                    say(self.kb.conclusions[name].says),
+                    best,
+                    len(found),
+                    sum(len(one.entities) for one in found),
+                    tuple(Group(kind, tuple(members)) for kind, members in ordered),
+                    self.examples.get(name, ""),
+                )
+            )
+        return sorted(made, key=lambda one: (one.status != "confirmed", -one.hosts, one.id))
+
+    def counts(self) -> dict[str, int]:
+        """How many hosts there are, by what became of them."""
+        verdicts = self.verdicts()
+        return {
+            "hosts": len(self.hosts),
+            "gpus": sum(one.gpus for one in self.hosts.values()),
+            **{name: sum(1 for one in verdicts.values() if one == name) for name in VERDICTS},
+            "errors": len({one.host for one in self.findings if one.level == "error" and not one.waived}),
+            "warnings": len({one.host for one in self.findings if one.level == "warning" and not one.waived}),
+            "waived": sum(1 for one in self.findings if one.waived),
+        }
+
+    def verdicts(self) -> dict[str, str]:
+        """For each host: cause, nothing to fix, cannot tell, broken. As the exit status of its diagnosis would be."""
+        found = {name: BROKEN if one.state == BROKEN else "cannot tell" for name, one in self.hosts.items()}
+        for one in self.findings:
+            if one.kind == "normal" and one.status != "possible" and found[one.host] == "cannot tell":
+                found[one.host] = "nothing to fix"
+        for one in self.findings:
+            if one.is_cause and not one.waived:
+                found[one.host] = "cause"
+        return found
+
+    def undecided(self) -> list[tuple[str, int]]:
+        """Causes that could not be judged for want of readings, with the number of hosts, most hosts first."""
+        counts = Counter(one.conclusion for one in self.findings if one.status == "possible" and one.kind == "cause")
+        return counts.most_common()
+
+
+VERDICTS = ("cause", "nothing to fix", "cannot tell", BROKEN)

@@ -1,0 +1,157 @@
+"""`gpuwhy audit`: the same rules over many machines, one report."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+    from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.fleet_inputs import Fleet
+    from gpuwhy.tui.audit.model import Audit
+
+FORMATS = ("table", "json", "csv", "sarif", "junit")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the report to this file.")
+@click.option("--explain", metavar="HOST", help="The diagnosis of one host of the fleet, with the proofs.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["likely", "confirmed", "never"]),
+    default="likely",
+    show_default=True,
+    help="The status of a cause that makes the exit status 1.",
+)
+@rules_option
+@click.pass_context
+def audit(
+    context: click.Context,
+    paths: tuple[str, ...],
+    form: str,
+    out: Path | None,
+    explain: str | None,
+    fail_on: str,
+    rules: Path | None,
+) -> None:
+    """Judge many machines by the rules of `diagnose`, and report by cause, machine type and host.
+
+    PATHS are facts files, nvidia-smi output and every other artefact of `diagnose`, and folders of them. A file is of
+    the host that its name says; each folder inside a folder is one host. What cannot be read is a row of the report.
+
+    Exit status: 0 nothing to fix, 1 a cause is confirmed or likely (see --fail-on), 2 unusable arguments, 3 some hosts
+    could not be read or judged, and none has a cause.
+    """
+    from gpuwhy.probes.fleet_inputs import find_fleet
+
+    _check(paths)
+    kb = knowledge(rules)
+    fleet = find_fleet(paths, kb.facts)
+    if explain is not None:
+        _explain(kb, fleet, explain)
+        return
+    made = _audit(kb, fleet)
+    _show(made, form, out)
+    context.exit(_status(made, fail_on))
+
+
+def _check(paths: tuple[str, ...]) -> None:
+    from importlib.util import find_spec
+
+    if not paths:
+        fail("nothing to audit", "give facts files or folders")
+    if find_spec("polars") is None or find_spec("narwhals") is None:
+        fail("auditing needs Polars and Narwhals", "pip install 'gpuwhy[fleet]'")
+
+
+def _audit(kb: KnowledgeBase, fleet: Fleet) -> Audit:
+    from gpuwhy.kb.records import replace
+    from gpuwhy.tui.audit.run import examples, run
+
+    with _bar(len(fleet.hosts)) as bar:
+        made = run(kb, fleet, bar.update).audit()
+    return replace(made, examples=examples(made, fleet))
+
+
+def _bar(length: int) -> ProgressBar[int]:
+    """A progress bar on standard error, where that is a terminal."""
+    seen = sys.stderr.isatty()
+    return click.progressbar(
+        length=length, label="auditing hosts", width=24, show_pos=True, file=sys.stderr if seen else StringIO()
+    )
+
+
+def _explain(kb: KnowledgeBase, fleet: Fleet, name: str) -> None:
+    """Prints what `diagnose` says of the files of one host, and the proof of every cause."""
+    from gpuwhy.engine.diagnose import diagnose
+    from gpuwhy.kb.facts import FactBase
+    from gpuwhy.probes.artefacts.read import UnusableInput, gather
+    from gpuwhy.tui import explain, report_text
+    from gpuwhy.tui.report import Report
+
+    host = next((one for one in fleet.hosts if one.name == name), None)
+    if host is None:
+        _unknown(fleet, name)
+        return
+    try:
+        gathered = gather(host.files, kb.facts)
+    except UnusableInput as error:
+        fail(str(error))
+    report = Report(kb, gathered, diagnose(kb, FactBase.of(gathered.facts, gathered.absent)))
+    causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    _print("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
+
+
+def _unknown(fleet: Fleet, name: str) -> None:
+    import difflib
+
+    close = difflib.get_close_matches(name, [one.name for one in fleet.hosts], 3)
+    fail(f"no host `{name}` in this fleet", f"did you mean {' or '.join(close)}?" if close else "")
+
+
+def _show(made: Audit, form: str, out: Path | None) -> None:
+    text = _rendered(made, form)
+    if out is None:
+        _print(text)
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+
+
+def _rendered(made: Audit, form: str) -> str:
+    from gpuwhy.tui.audit import documents
+    from gpuwhy.tui.audit.text import render
+    from gpuwhy.tui.report_json import dump
+
+    if form in ("json", "sarif"):
+        return dump(documents.as_json(made) if form == "json" else documents.as_sarif(made), ascii_only=True)
+    return {"table": render, "csv": documents.as_csv, "junit": documents.as_junit}[form](made)
+
+
+def _print(text: str) -> None:
+    from gpuwhy.tui.wording import encodable
+
+    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+
+
+def _status(made: Audit, fail_on: str) -> ExitCode:
+    counts = made.counts()
+    failing = {"likely": ("confirmed", "likely"), "confirmed": ("confirmed",), "never": ()}[fail_on]
+    if any(one.is_cause and not one.waived and one.status in failing for one in made.findings):
+        return ExitCode.CAUSE_FOUND
+    unknown = counts["cannot tell"] + counts["broken"] > 0 or not made.hosts
+    return ExitCode.CANNOT_TELL if unknown and fail_on != "never" else ExitCode.NOTHING_TO_FIX
