@@ -65,10 +65,10 @@ _IN_MAIN = later(r"\bnum_workers\s{0,3}[=:]\s{0,3}0\b|\bsuggested max number of 
 _NUM_WORKERS = later(r"\bnum[_-]workers[\"']?\s{0,3}[=:]\s{0,3}(\d{1,4})\b", re.IGNORECASE)
 _PIN = later(r"\bpin_memory[\"']?\s{0,3}[=:]\s{0,3}(True|False)\b", re.IGNORECASE)
 _SHM_SIZE = later(
-    r"--shm-size[= ](\d{1,9})\s?([kmg]?)b?\b|\bshm_size:\s{0,3}[\"']?(\d{1,9})\s?([kmg]?)b?\b", re.IGNORECASE
+    r"(?:--shm-size[= ]|\bshm_size:\s{0,3})[\"']?(\d{1,9}(?:\.\d{1,6})?)\s?([kmgt]?)i?b?\b(?![.\d])", re.IGNORECASE
 )
 _DIGITS = later(r"\d{1,20}")
-_SCALE = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+_SCALE = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _SHM_WORDS = later(r"\bshared memory\b|\bshm\b", re.IGNORECASE)
 
 
@@ -145,8 +145,8 @@ def _settings(number: int, content: str) -> Iterator[Reading]:
         yield Reading("loader.pin_memory", pinned[1].lower() == "true", number, pinned[0], JOB)
     size = _SHM_SIZE.search(content)
     if size is not None:
-        amount = int(size[1] or size[3]) * _SCALE[(size[2] or size[4] or "").lower()]
-        yield Reading("loader.shared_memory_total_bytes", float(amount), number, size[0])
+        amount = float(size[1]) * _SCALE[size[2].lower()]
+        yield Reading("loader.shared_memory_total_bytes", amount, number, size[0])
 
 
 FORMAT = TextFormat("dataloader-errors", "DataLoader and shared-memory errors", _HINTS, _scan)

@@ -50,7 +50,7 @@ _ASSUMED = later(r"could not find value of '[^']{0,60}' in dictionary, falling b
 _VIRTUAL = later(r"is not a PCI device \((?:vmbus|virtio)\)", re.IGNORECASE)
 _SETTING = later(
     r"(?:^|[\s\"'(])(?P<name>NCCL_[A-Z0-9_]{2,40}) (?:set by environment )?(?:to|set to) (?P<said>[^\s,;]{1,80})"
-    r"|(?:^\s{0,8}|\bexport |\benv |\bENV |-x |-e |--env |^[-+] "
+    r"|(?:^\s{0,8}(?:\S{0,60}[#$>]\s{1,2})?|\bexport |\benv |\bENV |-x |-e |--env |^[-+] "
     r")(?P<key>NCCL_[A-Z0-9_]{2,40})=[\"']?(?P<given>[^\s\"';]{1,80})"
 )
 _ERRORS = (
@@ -191,6 +191,8 @@ def _take_setting(log: _Log, name: str, value: str, line: Line) -> None:
     plain = value.rstrip(".")
     if name in _FLAGS and plain in ("0", "1"):
         log.put(_FLAGS[name], plain == "1", line)
+    if name == "NCCL_P2P_LEVEL" and plain.upper() == "LOC":  # as nvidia documents it: never from GPU to GPU
+        log.put("comm.peer_disabled_by_setting", True, line)
     if (name == "NCCL_IB_DISABLE" and plain == "0") or name in _WANTS_RDMA:
         log.put("comm.rdma_wanted", True, line)
     if name == "NCCL_TOPO_FILE":

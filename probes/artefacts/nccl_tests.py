@@ -70,6 +70,8 @@ class _Output:
     claimed: set[int] = field(default_factory=set)
     open: bool = False
     count: int = 0
+    listed: bool = False
+    """The list of ranks came to its end: something else follows it."""
 
 
 def scan(text: Text) -> Iterator[Extract]:
@@ -78,7 +80,7 @@ def scan(text: Text) -> Iterator[Extract]:
     for line in text.lines:
         _take(output, Line(line.number, line.text[:LONGEST]))
     runs = [run for run in output.runs if run.rows or run.average]
-    readings = [*_devices(output)] if runs else []
+    readings = [*_devices(output)] if runs or output.listed else []
     for number, run in enumerate(runs, 1):
         facts = list(_facts(run, output))
         if len(runs) == 1:
@@ -95,6 +97,7 @@ def _said(line: Line) -> str:
 
 def _take(output: _Output, line: Line) -> None:
     text = line.text
+    output.listed = output.listed or bool(output.ranks and text.strip() and not _RANK.search(text))
     if row := _ROW.search(text) if output.count < MOST_ROWS else None:
         _take_row(output, row, line)
     elif average := _AVERAGE.search(text):

@@ -31,7 +31,8 @@ HINTS = (
 _N = rf"({NUMBER})"
 _COMMAND = re.compile(r"\bperf_(?:analyzer|client)\b[^\n]{0,400}?\s-m\s{1,4}([\w.\-/]{1,80})")
 _HEADING = re.compile(r"\s{0,8}(?:#{1,6} |\*\*)\s{0,4}([^\n#*]{1,80}?)\s{0,4}(?:\*\*)?:?\s{0,8}\Z")
-_LEVEL = re.compile(rf"\bRequest (concurrency|rate): {_N}", re.I)
+_LEVEL = re.compile(rf"(?<!send )\bRequest (concurrency|rate): {_N}", re.I)
+"""The "Avg send request rate" is what was sent, which may be less than what was asked for."""
 _CLOSING = re.compile(
     rf"\b(Concurrency|Request Rate): {_N}, (?:throughput: )?{_N} infer/sec(?:[^\n]{{0,60}}?, latency {_N} usec)?", re.I
 )
@@ -46,6 +47,7 @@ _FIELDS: tuple[tuple[re.Pattern[str], str, float], ...] = (
     (re.compile(rf"\bBatch size: {_N}", re.I), "serve.request_batch_size", 1),
     (re.compile(rf"(?<!successful )(?<!delayed )\bRequest count: {_N}", re.I), "serve.request_count", 1),
     (re.compile(rf"\bDelayed Request count: {_N}", re.I), "serve.delayed_count", 1),
+    (re.compile(rf"{_N} ?% of the requests were delayed", re.I), "serve.delayed_share", 0.01),
     (re.compile(rf"\bThroughput: {_N} infer/sec", re.I), "serve.throughput_per_second", 1),
     (re.compile(rf"\bAvg latency: {_N} usec", re.I), "serve.latency_mean_seconds", _MICRO),
     (re.compile(rf"\bstandard deviation {_N} usec", re.I), "serve.latency_stddev_seconds", _MICRO),

@@ -75,3 +75,16 @@ def test_settings_of_the_loader_and_of_docker() -> None:
         "loader.pin_memory": True,
         "loader.shared_memory_total_bytes": 8.0 * 1024**3,
     }
+
+
+@pytest.mark.parametrize(
+    ("setting", "total_bytes"),
+    [
+        ("docker run --shm-size=1.5gb image", 1.5 * 1024**3),
+        ("docker run --shm-size 512Mi image", 512.0 * 1024**2),
+        ('    shm_size: "2.25g"', 2.25 * 1024**3),
+        ("docker run --shm-size=67108864 image", 67108864.0),
+    ],
+)
+def test_a_size_of_shared_memory_may_have_a_fraction(setting: str, total_bytes: float) -> None:
+    assert _job(setting) == {"loader.shared_memory_total_bytes": total_bytes}

@@ -42,6 +42,12 @@ def test_a_run() -> None:
     assert claimed(scan(FORMAT, RUN)) == set(range(1, 16))
 
 
+def test_a_list_of_ranks_tells_the_machines_before_any_run_has_ended() -> None:
+    listed = [line for line in RUN.splitlines() if "Rank" in line]
+    assert facts("\n".join([*listed, "node1:71:71 [0] NCCL INFO Using network Socket"]))["comm.node_count"] == 1
+    assert facts("\n".join(listed)) == {}  # cut within the list: other machines may have been named below
+
+
 @pytest.mark.parametrize(
     ("row", "ranks", "operation"),
     [

@@ -49,6 +49,19 @@ def test_a_block_gives_the_clients_and_the_servers_part_of_one_load() -> None:
     assert read[("serve.software", "server:this")] == "triton"
 
 
+def test_what_was_sent_late_is_read_and_what_was_sent_is_not_taken_for_what_was_asked() -> None:
+    text = (
+        "Avg send request rate: 410.5 infer/sec\n"
+        "[WARNING] Perf Analyzer was not able to keep up with the desired request rate. 62.50% of the requests"
+        " were delayed.\n"
+        "Throughput: 410.5 infer/sec\n"
+    )
+    read = {fact: value for (fact, _), value in values(scan(FORMAT, text)).items()}
+    assert read["serve.delayed_share"] == pytest.approx(0.625)
+    assert read["serve.throughput_per_second"] == 410.5
+    assert "serve.offered_per_second" not in read
+
+
 def test_levels_are_compared() -> None:
     read = values(scan(FORMAT, REPORT))
     assert read[("serve.sweep_load_ratio", LEVELS)] == 2
