@@ -58,9 +58,9 @@ def truths(specs: Specs, frame: Any, conditions: Mapping[str, Condition]) -> Any
     return table.with_columns({name: table.truth(tree) for name, tree in conditions.items()})
 
 
-def add_derived(kb: KnowledgeBase, frame: Any) -> Any:
+def add_derived(kb: KnowledgeBase, frame: Any, table_of: type[Table] | None = None) -> Any:
     """The frame with every fact that the derivations give; what is known already stays."""
-    table = Table(kb.facts, frame)
+    table = (table_of or Table)(kb.facts, frame)
     for derivation in kb.derivations.in_play(table.names):
         if derivation.status != "deprecated":
             table.add_aggregates((*refs_of(derivation.formula), *refs_of(derivation.when)))

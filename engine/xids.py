@@ -35,8 +35,8 @@ def _codes(base: FactBase) -> dict[Entity, dict[int, int]]:
             times = int(count.value) if count is not None and not isinstance(count.value, str) else 1
             found.setdefault(entity.parent, {})[fact.value] = times
         elif fact_id == "gpu.xid_event_codes" and isinstance(fact.value, str):
-            codes = found.setdefault(entity, {})
             for printed in _NUMBER.findall(fact.value):
+                codes = found.setdefault(entity, {})
                 codes[int(printed)] = codes.get(int(printed), 0) + 1
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.artefacts.read import Gathered
     from gpuwhy.probes.fleet_inputs import Fleet
     from gpuwhy.tui.audit.model import Audit
 
@@ -79,7 +80,7 @@ def _audit(kb: KnowledgeBase, fleet: Fleet) -> Audit:
     from gpuwhy.kb.records import replace
     from gpuwhy.tui.audit.run import examples, run
 
-    with _bar(len(fleet.hosts)) as bar:
+    with _bar(len(fleet.hosts) + _rows(fleet)) as bar:
         made = run(kb, fleet, bar.update).audit()
     return replace(made, examples=examples(made, fleet))
 
@@ -92,29 +93,46 @@ def _bar(length: int) -> ProgressBar[int]:
     )
 
 
+def _rows(fleet: Fleet) -> int:
+    """How many rows the tables have, where that costs nothing to know."""
+    from gpuwhy.probes.fleet_tables import row_count
+
+    return sum(row_count(one) for one in fleet.tables)
+
+
 def _explain(kb: KnowledgeBase, fleet: Fleet, name: str) -> None:
     """Prints what `diagnose` says of the files of one host, and the proof of every cause."""
     from gpuwhy.engine.diagnose import diagnose
     from gpuwhy.kb.facts import FactBase
-    from gpuwhy.probes.artefacts.read import UnusableInput, gather
     from gpuwhy.tui import explain, report_text
     from gpuwhy.tui.report import Report
 
-    host = next((one for one in fleet.hosts if one.name == name), None)
-    if host is None:
-        _unknown(fleet, name)
-        return
-    try:
-        gathered = gather(host.files, kb.facts)
-    except UnusableInput as error:
-        fail(str(error))
+    gathered = _gathered(kb, fleet, name)
     report = Report(kb, gathered, diagnose(kb, FactBase.of(gathered.facts, gathered.absent)))
     causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     _print("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
 
 
-def _unknown(fleet: Fleet, name: str) -> None:
+def _gathered(kb: KnowledgeBase, fleet: Fleet, name: str) -> Gathered:
+    """What is known about one host of the fleet. Ends the process where there is none of this name."""
+    from gpuwhy.probes.artefacts.read import Gathered, UnusableInput, gather
+    from gpuwhy.tui.audit.tables import base_of
+
+    host = next((one for one in fleet.hosts if one.name == name), None)
+    if host is not None:
+        try:
+            return gather(host.files, kb.facts)
+        except UnusableInput as error:
+            fail(str(error))
+    found = base_of(kb, fleet.tables, name)
+    if found is None:
+        _unknown(fleet, name)
+    base, table = found
+    return Gathered(tuple(base.facts()), (), ((table, "table of facts"),))
+
+
+def _unknown(fleet: Fleet, name: str) -> NoReturn:
     import difflib
 
     close = difflib.get_close_matches(name, [one.name for one in fleet.hosts], 3)

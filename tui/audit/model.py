@@ -79,17 +79,23 @@ class Cause:
 
 @dataclass(frozen=True)
 class Audit:
-    """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read."""
+    """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read.
+
+    Of tables only the hosts with a cause are among `hosts`. The others are in `counted` by verdict, what else is
+    concluded about them in `others` (asserted) and `possible`, as numbers of hosts.
+    """
 
     kb: KnowledgeBase
     hosts: Mapping[str, Host]
     findings: tuple[Finding, ...]
     unread: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    rules: int = 0
     examples: Mapping[str, str] = field(default_factory=dict)
     baseline: str = ""
     cleared: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    counted: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, int] = field(default_factory=dict)
+    possible: Mapping[str, int] = field(default_factory=dict)
 
     def causes(self) -> list[Cause]:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""
@@ -121,11 +127,11 @@ class Audit:
 
     def counts(self) -> dict[str, int]:
         """How many hosts there are, by what became of them."""
-        verdicts = self.verdicts()
+        told = Counter(self.verdicts().values())
         return {
-            "hosts": len(self.hosts),
-            "gpus": sum(one.gpus for one in self.hosts.values()),
-            **{name: sum(1 for one in verdicts.values() if one == name) for name in VERDICTS},
+            "hosts": len(self.hosts) + sum(self.counted.get(name, 0) for name in VERDICTS),
+            "gpus": sum(one.gpus for one in self.hosts.values()) + self.counted.get("gpus", 0),
+            **{name: told[name] + self.counted.get(name, 0) for name in VERDICTS},
             "errors": len({one.host for one in self.findings if one.level == "error" and not one.waived}),
             "warnings": len({one.host for one in self.findings if one.level == "warning" and not one.waived}),
             "waived": sum(1 for one in self.findings if one.waived),
@@ -144,7 +150,8 @@ class Audit:
 
     def undecided(self) -> list[tuple[str, int]]:
         """Causes that could not be judged for want of readings, with the number of hosts, most hosts first."""
-        counts = Counter(one.conclusion for one in self.findings if one.status == "possible" and one.kind == "cause")
+        counts = Counter(self.possible)
+        counts.update(one.conclusion for one in self.findings if one.status == "possible" and one.kind == "cause")
         return counts.most_common()
 
 

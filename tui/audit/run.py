@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
+from gpuwhy.engine.fleet import LABELS, STATUS_OF, folded, judge_hosts, needs
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
+from gpuwhy.tui.audit.tables import add_table, base_of
 
 if TYPE_CHECKING:
     from gpuwhy.engine.model import Diagnosis
@@ -31,8 +32,10 @@ class Collected:
     hosts: dict[str, Host] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    rules: int = 0
     notes: list[str] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = field(default_factory=Counter)
+    possible: Counter[str] = field(default_factory=Counter)
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def needed(self, conclusion: str) -> frozenset[str]:
@@ -43,7 +46,8 @@ class Collected:
 
     def broken(self, one: Broken) -> None:
         """Notes a host that could not be read."""
-        self.hosts[self.unused(one.host)] = Host(one.host, BROKEN, says=one.says)
+        name = self.unused(one.host)
+        self.hosts[name] = Host(name, BROKEN, says=one.says)
 
     def unused(self, name: str) -> str:
         """This name, or one like it that no host has yet."""
@@ -55,7 +59,45 @@ class Collected:
 
     def audit(self) -> Audit:
         """The audit of everything noted."""
-        return Audit(self.kb, self.hosts, tuple(self.findings), self.unread, self.rules, notes=tuple(self.notes))
+        return Audit(
+            self.kb,
+            self.hosts,
+            tuple(self.findings),
+            self.unread,
+            notes=tuple(self.notes),
+            counted=self.counted,
+            others=self.others,
+            possible=self.possible,
+        )
+
+    def add_rows(self, rows: Any, gpus: Mapping[str, int]) -> None:
+        """Notes hosts of a table with what is concluded about them."""
+        names = {}
+        for host, machine, device in rows.select("host", *LABELS).unique("host", maintain_order=True).iter_rows():
+            names[host] = self.unused(host)
+            self.hosts[names[host]] = Host(
+                names[host], instance_type=machine or "", gpu_name=device or "", gpus=gpus[host]
+            )
+        self.add_findings(
+            (names[host], entity, conclusion, rank)
+            for host, entity, conclusion, rank in rows.select("host", "entity", "conclusion", "rank").iter_rows()
+        )
+
+    def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
+        """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""
+        ranks: dict[str, dict[str, int]] = {}
+        where: dict[tuple[str, str, int], list[str]] = {}
+        for host, entity, conclusion, rank in rows:
+            best = ranks.setdefault(host, {})
+            best[conclusion] = min(rank, best.get(conclusion, rank))
+            where.setdefault((host, conclusion, rank), []).append(entity)
+        for host, best in ranks.items():
+            explained = folded(self.kb, best)
+            for name, rank in best.items():
+                kind = self.kb.conclusions[name].kind
+                entities = tuple(shown for one in where[host, name, rank] if (shown := _shown(one)))
+                self.findings.append(Finding(host, name, kind, STATUS_OF[rank], entities, explained.get(name, "")))
+        return ranks
 
 
 def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) -> Collected:
@@ -67,6 +109,8 @@ def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) ->
     while portion := list(islice(waiting, PORTION)):
         bases = dict(_read(collected, portion, progress))
         add_judged(collected, bases)
+    for path in fleet.tables:
+        add_table(collected, path, progress)
     return collected
 
 
@@ -100,24 +144,10 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
     """Judges hosts by the column reading and notes what is concluded."""
     if not bases:
         return
-    ranks: dict[str, dict[str, int]] = {}
-    where: dict[tuple[str, str, int], list[str]] = {}
-    for host, entity, conclusion, rank in (
-        judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank").iter_rows()
-    ):
-        best = ranks.setdefault(host, {})
-        best[conclusion] = min(rank, best.get(conclusion, rank))
-        where.setdefault((host, conclusion, rank), []).append(entity)
-    for host, best in ranks.items():
-        explained = folded(collected.kb, best)
+    rows = judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank")
+    for host, best in collected.add_findings(rows.iter_rows()).items():
         possible = [name for name, rank in best.items() if STATUS_OF[rank] == "possible"]
         collected.unread.update(_unread(collected, possible, bases[host].absent))
-        for name, rank in best.items():
-            spec = collected.kb.conclusions[name]
-            entities = tuple(shown for one in where[host, name, rank] if (shown := _shown(one)))
-            collected.findings.append(
-                Finding(host, name, spec.kind, STATUS_OF[rank], entities, explained.get(name, ""))
-            )
 
 
 def _shown(entity: str) -> str:
@@ -148,10 +178,19 @@ def examples(audit: Audit, fleet: Fleet, limit: int = EXAMPLES) -> dict[str, str
     by_name = {one.name: one for one in fleet.hosts}
     found: dict[str, str] = {}
     for cause in audit.causes()[:limit]:
-        host = by_name.get(cause.groups[0].hosts[0].host)
-        read = read_host(host, audit.kb.facts) if host is not None else None
-        if read is None or isinstance(read, Broken):
+        name = cause.groups[0].hosts[0].host
+        base = _facts_of(audit.kb, fleet, by_name.get(name), name)
+        if base is None:
             continue
-        made = diagnosed(audit.kb, FactBase.of(read.facts, read.absent))
+        made = diagnosed(audit.kb, base)
         found[cause.id] = next((one.because for one in made.conclusions if one.id == cause.id), "")
     return found
+
+
+def _facts_of(kb: KnowledgeBase, fleet: Fleet, host: HostFiles | None, name: str) -> FactBase | None:
+    """What is known about one host, from its files or from a table."""
+    if host is None:
+        found = base_of(kb, fleet.tables, name)
+        return None if found is None else found[0]
+    read = read_host(host, kb.facts)
+    return None if isinstance(read, Broken) else FactBase.of(read.facts, read.absent)

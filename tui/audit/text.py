@@ -89,7 +89,7 @@ def _waived(audit: Audit) -> Iterator[str]:
 
 
 def _normal(audit: Audit) -> Iterator[str]:
-    counts: dict[str, int] = {}
+    counts = dict(audit.others)
     for one in audit.findings:
         if one.kind != "cause" and one.status != "possible":
             counts[one.conclusion] = counts.get(one.conclusion, 0) + 1

@@ -1,0 +1,82 @@
+"""Tables of facts in an audit: judged in portions, with what does not fit told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuwhy.engine.xids import of_xids
+from gpuwhy.kb.facts import Fact, FactBase, Origin, OriginKind, gpu
+from gpuwhy.kb.load import load
+from gpuwhy.probes import fleet_tables
+from tests.tui.audit.test_audit import audit
+
+polars = pytest.importorskip("polars")
+
+
+@pytest.fixture
+def rows() -> Any:
+    """Thirty hosts of two GPUs; the second GPU of every tenth host is lost."""
+    return polars.DataFrame(
+        {
+            "host": [f"h{row // 2:02}" for row in range(60)],
+            "gpu": [row % 2 for row in range(60)],
+            "host.instance_type": ["p5.48xlarge"] * 60,
+            "gpu.lost": [row % 20 == 1 for row in range(60)],
+            "nonsense": [1] * 60,
+        }
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "ndjson", "arrow"])
+@pytest.mark.parametrize("portion", [1, 7, 1000])
+def test_every_kind_of_table_in_portions_of_any_size(
+    rows: Any, tmp_path: Path, ending: str, portion: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_tables, "ROWS", portion)
+    path = tmp_path / f"fleet.{ending}"
+    {"parquet": rows.write_parquet, "ndjson": rows.write_ndjson, "arrow": rows.write_ipc}[ending](path)
+    document = json.loads(audit(path, "--format", "json").output)
+    assert (document["counts"]["hosts"], document["counts"]["gpus"]) == (30, 60)
+    lost = next(one for one in document["causes"] if one["id"] == "hardware.gpu-lost")
+    assert sorted(one["host"] for one in lost["types"][0]["hosts"]) == ["h00", "h10", "h20"]
+    assert lost["types"][0]["hosts"][0]["entities"] == ["gpu 1"]
+    assert any("nonsense" in note for note in document["notes"])
+
+
+def test_a_host_of_a_table_is_explained(rows: Any, tmp_path: Path) -> None:
+    rows.write_parquet(tmp_path / "fleet.parquet")
+    assert "gpu.lost = yes" in audit(tmp_path, "--explain", "h10").output
+
+
+def test_a_damaged_table_and_one_without_hosts_are_rows(rows: Any, tmp_path: Path) -> None:
+    rows.write_parquet(tmp_path / "good.parquet")
+    whole = (tmp_path / "good.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    rows.drop("host").write_parquet(tmp_path / "nameless.parquet")
+    document = json.loads(audit(tmp_path, "--format", "json").output)
+    broken = {row["host"] for row in document["findings"] if row["state"] == "broken"}
+    assert broken == {"cut.parquet", "nameless.parquet"}
+    assert document["counts"]["cause"] == 3
+
+
+def test_rows_of_a_host_that_do_not_stand_together_are_told(rows: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(fleet_tables, "ROWS", 10)
+    rows.sort("gpu", "host").write_parquet(tmp_path / "fleet.parquet")
+    notes = json.loads(audit(tmp_path, "--format", "json").output)["notes"]
+    assert any("sort the table by host" in note for note in notes)
+
+
+def test_a_column_of_another_type_than_its_fact_is_not_used(rows: Any, tmp_path: Path) -> None:
+    rows.with_columns(polars.lit("yes").alias("gpu.lost")).write_parquet(tmp_path / "fleet.parquet")
+    document = json.loads(audit(tmp_path, "--format", "json").output)
+    assert document["counts"]["cause"] == 0
+    assert any("gpu.lost" in note for note in document["notes"])
+
+
+def test_event_codes_without_a_number_give_no_xid() -> None:
+    told = Fact("gpu.xid_event_codes", "none", None, gpu(0), Origin(OriginKind.MEASURED, "nvml"))
+    assert list(of_xids(load(), FactBase.of([told]))) == []
