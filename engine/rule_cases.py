@@ -11,13 +11,13 @@ from gpuwhy.kb import fact_file
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
 from gpuwhy.kb.facts import HOST, JOB, Absent, Entity, Fact, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.load import rules_folder
-from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Selection, Signature
 from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.schema import violations
 from gpuwhy.kb.strict_yaml import Document, loads
 from gpuwhy.kb.units import parse_quantity
 
-AnyRule = Signature | Derivation | Fix
+AnyRule = Signature | Derivation | Fix | Selection
 
 TEST_ENDING = ".test.yaml"
 
@@ -37,8 +37,8 @@ class Case:
 
 
 def rules_of(kb: KnowledgeBase) -> list[AnyRule]:
-    """All rules: signatures, derivations, fixes."""
-    return [*kb.signatures, *kb.derivations, *kb.fixes]
+    """All rules: signatures, derivations, fixes, selection rules."""
+    return [*kb.signatures, *kb.derivations, *kb.fixes, *kb.selections]
 
 
 def cases_file(rule: AnyRule) -> str:

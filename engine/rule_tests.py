@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gpuwhy.engine.derive import compute, derive, target_of
 from gpuwhy.engine.fixes import offer
-from gpuwhy.engine.model import SignatureResult, Status
+from gpuwhy.engine.model import SignatureResult, Status, Truth
+from gpuwhy.engine.proof import judge
 from gpuwhy.engine.rule_cases import AnyRule, Case
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import Comparison
 from gpuwhy.kb.facts import JOB, FactBase, Value
-from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature
 from gpuwhy.kb.records import dataclass
 
 _EXPECT = {
@@ -64,6 +65,10 @@ def say(rule: AnyRule, world: World) -> Said:
         entity = (world.entities(rule.scope) or [JOB])[0]
         made = offer(rule, world, entity)
         return Said("offered" if made is not None and made.offered else "not-offered")
+    if isinstance(rule, Selection):
+        holds = {"reject": "rejected", "warn": "warned", "note": "noted"}[rule.then]
+        truth = judge(rule.when, world, JOB).truth
+        return Said({Truth.TRUE: holds, Truth.FALSE: "kept", Truth.UNKNOWN: "unknown"}[truth])
     return _of_signature(rule, world)
 
 

@@ -23,6 +23,7 @@ from gpuwhy.kb.model import (
     KnowledgeBase,
     Obtain,
     Reference,
+    Selection,
     Signature,
     Stage,
     Step,
@@ -109,6 +110,7 @@ class Builder:
             ),
             signatures=outlines.of_signatures(self.signature(source) for source in self._of("signatures")),
             fixes=outlines.of_fixes(self.fix(source) for source in self._of("fixes")),
+            selections=outlines.of_selections(self.selection(source) for source in self._of("selections")),
             pipeline=pipeline(stage for source in self._of("pipeline") for stage in source.data["stages"]),
             catalogue=Catalogue.of(source.data for source in self._of("catalogue")),
         )
@@ -248,6 +250,19 @@ class Builder:
             restart=plain.get("restart", False),
             order=plain.get("order", 50),
             verify=Verify(verify["says"], verify.get("command", ""), self._condition(source, "verify", "when")),
+        )
+
+    def selection(self, source: Source) -> Selection:
+        """The selection rule of a file."""
+        plain, when = source.data, self._condition(source, "when")
+        assert when is not None, "the schema asks for `when`"
+        return Selection(
+            **self._common(source),
+            scope="job",
+            then=plain["then"],
+            when=when,
+            because=plain["because"],
+            claim=plain.get("claim"),
         )
 
     def _in_order(self, derivations: list[Derivation]) -> tuple[Derivation, ...]:

@@ -19,7 +19,7 @@ from gpuwhy.kb.records import replace
 from gpuwhy.kb.texts import PLACEHOLDER
 from gpuwhy.kb.units import UNITS, Dimension, dimension, parse_quantity
 
-_PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive"}
+_PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive", "selections": "select"}
 LISTS = ("families", "machines", "works", "claims")
 """Sections of the catalogue whose entries have one name each."""
 
@@ -151,6 +151,10 @@ class _Checker:
             self.conclusion(source, ("conclusions", index), word)
         if source.kind == "derivations":
             self.derivation(source)
+        if "claim" in plain and plain["claim"] not in self.listed_names["claims"]:
+            self.add(
+                source, ("claim",), f"no claim `{plain['claim']}`", _close(plain["claim"], self.listed_names["claims"])
+            )
 
     def placeholders(self, source: Source, path: tuple[str | int, ...], text: str) -> None:
         for match in PLACEHOLDER.finditer(text):

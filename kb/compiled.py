@@ -1,8 +1,9 @@
 """The checked knowledge as data for the cache, and back: words and rules stay text until they are needed.
 
-An index `{version, facts, conclusions, references, derivations, signatures, fixes, catalogue, pipeline}` comes with the
-JSON texts of all words, rules and catalogue files, one after another; the index says where each starts and ends. Words
-are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`. A scope that was inferred is in the text.
+An index `{version, facts, conclusions, references, derivations, signatures, fixes, selections, catalogue, pipeline}`
+comes with the JSON texts of all words, rules and catalogue files, one after another; the index says where each starts
+and ends. Words are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`, catalogue files
+`[sections, start, end]`. A scope that was inferred is in the text.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def pack(kb: KnowledgeBase, sources: Iterable[Source]) -> tuple[dict[str, Any], 
     index["derivations"] = _entries(kb.derivations, files, texts)
     index["signatures"] = _entries(kb.signatures, files, texts)
     index["fixes"] = _entries(kb.fixes, files, texts)
+    index["selections"] = _entries(kb.selections, files, texts)
     index["catalogue"] = [
         [list(source.data), *_put(texts, source.data)] for source in files.values() if source.kind == "catalogue"
     ]
@@ -70,6 +72,7 @@ def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
         derivations=_rules("derivations", index, texts, builder.derivation),
         signatures=_rules("signatures", index, texts, builder.signature),
         fixes=_rules("fixes", index, texts, builder.fix),
+        selections=_rules("selections", index, texts, builder.selection),
         pipeline=pipeline(index["pipeline"]),
         catalogue=Catalogue.later(
             (sections, partial(_json, texts, start, end)) for sections, start, end in index["catalogue"]

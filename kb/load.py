@@ -20,12 +20,12 @@ from gpuwhy.kb.compiled import pack, unpack
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
 from gpuwhy.kb.model import KnowledgeBase
 
-CACHE_FORMAT = 3
+CACHE_FORMAT = 4
 SETTLED_NANOSECONDS = 2_000_000_000
 MAX_FILE_BYTES = 1 << 20
 
-_FOLDERS = ("facts", "conclusions", "references", "catalogue", "derivations", "signatures", "fixes")
-_SCHEMA_OF = {"derivations": "derivation", "signatures": "signature", "fixes": "fix"}
+_FOLDERS = ("facts", "conclusions", "references", "catalogue", "derivations", "signatures", "fixes", "selections")
+_SCHEMA_OF = {"derivations": "derivation", "signatures": "signature", "fixes": "fix", "selections": "selection"}
 
 
 def rules_folder() -> Path:

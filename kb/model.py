@@ -181,6 +181,19 @@ class Fix(Rule):
     verify: Verify | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Selection(Rule):
+    """A rule that chooses machines: where `when` holds, a type is rejected, kept with a warning, or the work noted.
+
+    `then` is reject, warn or note; `claim` is what one would otherwise rely on, by its id in the catalogue.
+    """
+
+    then: str
+    when: Condition
+    because: Text
+    claim: str | None = None
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of the step pipeline: the share of the step it takes, and the wall it is when it is the limit."""
@@ -203,5 +216,6 @@ class KnowledgeBase:
     derivations: Rules[Derivation] = field(default_factory=Rules)
     signatures: Rules[Signature] = field(default_factory=Rules)
     fixes: Rules[Fix] = field(default_factory=Rules)
+    selections: Rules[Selection] = field(default_factory=Rules)
     pipeline: tuple[Stage, ...] = ()
     catalogue: Catalogue = field(default_factory=Catalogue)

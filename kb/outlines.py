@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpuwhy.kb.conditions import Condition
 from gpuwhy.kb.expressions import Expression, refs_of
 from gpuwhy.kb.gates import ALWAYS, of_derivation, of_truth
-from gpuwhy.kb.model import Derivation, Fix, Signature
+from gpuwhy.kb.model import Derivation, Fix, Selection, Signature
 from gpuwhy.kb.ruleset import Outline, Rules
 
 
@@ -32,6 +32,12 @@ def of_fixes(rules: Iterable[Fix]) -> Rules[Fix]:
     trees = [(one.when, *(exclusion.when for exclusion in one.unless)) for one in made]
     outlines = [Outline(one.id, one.conclusions, _reads(read), ALWAYS) for one, read in zip(made, trees, strict=True)]
     return Rules(outlines, made.__getitem__)
+
+
+def of_selections(rules: Iterable[Selection]) -> Rules[Selection]:
+    """Selection rules in the order given, with their outlines."""
+    made = list(rules)
+    return Rules([Outline(one.id, (), _reads((one.when,)), of_truth(one.when)) for one in made], made.__getitem__)
 
 
 def _of_signature(one: Signature) -> Outline:

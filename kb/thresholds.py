@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpuwhy.kb.conditions import Comparison, Condition, comparisons
-from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Reference, Signature
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Reference, Selection, Signature
 from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.units import show
 
@@ -23,7 +23,8 @@ class Threshold:
 
 def thresholds(kb: KnowledgeBase) -> Iterator[Threshold]:
     """All thresholds of all rules, in rule order."""
-    rules: list[Signature | Derivation | Fix] = [*kb.signatures, *kb.derivations, *kb.fixes]
+    rules: list[Signature | Derivation | Fix | Selection]
+    rules = [*kb.signatures, *kb.derivations, *kb.fixes, *kb.selections]
     for rule in rules:
         for condition in conditions_of(rule):
             for one in comparisons(condition):
@@ -31,9 +32,9 @@ def thresholds(kb: KnowledgeBase) -> Iterator[Threshold]:
                     yield Threshold(rule.id, one, kb.references[one.source])
 
 
-def conditions_of(rule: Signature | Derivation | Fix) -> list[Condition]:
+def conditions_of(rule: Signature | Derivation | Fix | Selection) -> list[Condition]:
     """All conditions of one rule."""
-    if isinstance(rule, Derivation):
+    if isinstance(rule, (Derivation, Selection)):
         found = [rule.when]
     elif isinstance(rule, Fix):
         found = [rule.when, rule.verify.when if rule.verify else None, *(one.when for one in rule.unless)]

@@ -70,7 +70,14 @@ def test_every_make_target_that_is_named_exists(target: str) -> None:
 def rule_examples() -> list[tuple[str, str]]:
     page = (ROOT / "docs" / "rules.md").read_text("utf-8")
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    kinds = {"id: sig": "signature", "id: fix": "fix", "id: derive": "derivation", "cases:": "test", "facts:": "facts"}
+    kinds = {
+        "id: sig": "signature",
+        "id: fix": "fix",
+        "id: derive": "derivation",
+        "id: select": "selection",
+        "cases:": "test",
+        "facts:": "facts",
+    }
     return [(kind, block) for block in blocks for start, kind in kinds.items() if block.startswith(start)]
 
 
@@ -81,4 +88,4 @@ def test_the_examples_of_rules_hold_to_their_schemas(kind: str, block: str) -> N
 
 
 def test_there_is_an_example_of_every_kind_of_rule() -> None:
-    assert {kind for kind, _ in rule_examples()} == {"signature", "fix", "derivation", "test", "facts"}
+    assert {kind for kind, _ in rule_examples()} == {"signature", "fix", "derivation", "selection", "test", "facts"}

@@ -38,6 +38,7 @@ COMMANDS = {
     "collect": "cli_collect",
     "incident": "cli_incident",
     "probe": "cli_live",
+    "select": "cli_select",
     "size": "cli_size",
     "rules": "cli_rules",
     "watch": "cli_watch",

@@ -34,7 +34,7 @@ def test_case(case: Case) -> None:
 
 def test_every_rule_has_a_test_file_beside_it() -> None:
     folder = rules_folder()
-    rules = (*knowledge().signatures, *knowledge().derivations, *knowledge().fixes)
+    rules = (*knowledge().signatures, *knowledge().derivations, *knowledge().fixes, *knowledge().selections)
     tested = {str(Path(rule.file)) for rule in rules if (folder / rule.file.replace(".yaml", ".test.yaml")).is_file()}
     assert {rule.file for rule in rules} - tested == set()
 

@@ -9,7 +9,7 @@ from gpuwhy.engine.rule_cases import AnyRule, cases_beside
 from gpuwhy.engine.rule_coverage import words
 from gpuwhy.kb.conditions import All, Comparison, Condition, Not, comparisons
 from gpuwhy.kb.expressions import Call, Expression, FactValue
-from gpuwhy.kb.model import Derivation, Exclusion, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.model import Derivation, Exclusion, Fix, KnowledgeBase, Selection, Signature
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.thresholds import conditions_of
 from gpuwhy.kb.units import show
@@ -25,8 +25,10 @@ def of_rule(kb: KnowledgeBase, rule: AnyRule, folder: Path) -> str:
         lines += _signature(kb, rule)
     elif isinstance(rule, Derivation):
         lines += _derivation(rule)
-    else:
+    elif isinstance(rule, Fix):
         lines += _fix(kb, rule)
+    else:
+        lines += _selection(kb, rule)
     lines += _sources(kb, rule)
     cases = cases_beside(kb, rule, folder)
     lines += ["", f"file     {rule.file}", f"tests    {len(cases)} cases"]
@@ -77,6 +79,14 @@ def _fix(kb: KnowledgeBase, rule: Fix) -> Iterator[str]:
         yield from (f"    {line}" for line in step.command.splitlines())
     for name, text in (("effect", rule.effect), ("risk", rule.risk), ("undo", rule.undo)):
         yield from wrapped(f"{name:8} {say(text)}", "", " " * 9, WIDTH)
+
+
+def _selection(kb: KnowledgeBase, rule: Selection) -> Iterator[str]:
+    yield from _part(kb, f"{rule.then}s a machine type where" if rule.then != "note" else "notes where", rule.when)
+    yield ""
+    yield from _wrap(f"says {say(rule.because)}", 0)
+    if rule.claim is not None:
+        yield f"claim    {rule.claim} (gpuwhy catalog claims {rule.claim})"
 
 
 def _part(kb: KnowledgeBase, name: str, condition: Condition | None) -> Iterator[str]:
@@ -150,7 +160,9 @@ def of_word(kb: KnowledgeBase, name: str) -> str:
         takes = ", ".join(fact.choices) or fact.unit or fact.type
         lines += [f"{name}: fact of a {fact.entity}, {takes}", *_wrap(say(fact.says), 2)]
         lines += _users("derived by", [one.id for one in kb.derivations.about(name)])
-        reading = [one.id for group in (kb.derivations, kb.signatures, kb.fixes) for one in group.reading(name)]
+        reading = [
+            one.id for group in (kb.derivations, kb.signatures, kb.fixes, kb.selections) for one in group.reading(name)
+        ]
         lines += _users("read by", reading)
     if name in kb.conclusions:
         spec = kb.conclusions[name]
@@ -167,7 +179,7 @@ def of_word(kb: KnowledgeBase, name: str) -> str:
 
 
 def _resting_on(kb: KnowledgeBase, reference: str) -> list[str]:
-    rules: list[AnyRule] = [*kb.signatures, *kb.derivations, *kb.fixes]
+    rules: list[AnyRule] = [*kb.signatures, *kb.derivations, *kb.fixes, *kb.selections]
     return [
         rule.id
         for rule in rules

@@ -51,11 +51,13 @@ def _entry(rule: AnyRule) -> dict[str, object]:
 
 def _about(rule: AnyRule) -> tuple[str, ...]:
     """The conclusion, fact or conclusions that a rule is about."""
-    from gpuwhy.kb.model import Derivation, Signature
+    from gpuwhy.kb.model import Derivation, Fix, Signature
 
     if isinstance(rule, Signature):
         return (rule.concludes,)
-    return (rule.gives,) if isinstance(rule, Derivation) else rule.conclusions
+    if isinstance(rule, Derivation):
+        return (rule.gives,)
+    return rule.conclusions if isinstance(rule, Fix) else ()
 
 
 @click.command("show")
@@ -69,7 +71,9 @@ def show_command(name: str, rules: Path | None) -> None:
     if name in kb.facts or name in kb.conclusions or name in kb.references:
         out(pages.of_word(kb, name))
         return
-    known = [outline.id for group in (kb.signatures, kb.derivations, kb.fixes) for outline in group.outlines]
+    known = [
+        outline.id for group in (kb.signatures, kb.derivations, kb.fixes, kb.selections) for outline in group.outlines
+    ]
     if name not in known and "/" not in name and "*" not in name:
         fail(f"no rule, fact, conclusion or reference `{name}`", close(name, _words(kb, known)))
     out("\n".join(pages.of_rule(kb, rule, pack_folder(rules)) for rule in chosen(kb, [name])))

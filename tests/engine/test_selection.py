@@ -1,0 +1,236 @@
+"""Choosing a machine: the scenarios that articles tell, with what is so; reasons, ranking, the least change."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from gpuwhy.engine.costs import break_even_discount, spot, token_seconds, training_hours
+from gpuwhy.engine.deployment import advise, bandwidth_of_disk, disk_for
+from gpuwhy.engine.selection import Candidate, Choice, choose
+from gpuwhy.engine.shapes import of_parameters
+from gpuwhy.engine.workload import Work
+from gpuwhy.kb.load import load
+from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.offers import machines
+
+
+@cache
+def knowledge() -> KnowledgeBase:
+    return load()
+
+
+def work(task: str, parameters: float, method: str | None = None, **more: Any) -> Work:
+    serves = task in ("serve", "batch", "gateway")
+    given: dict[str, Any] = {
+        "method": method or ("inference" if serves else "full"),
+        "dtype": "bf16",
+        "sequence": 2048,
+    } | more
+    return Work(task=task, shape=of_parameters(parameters), **given)
+
+
+@cache
+def chosen(task: str, parameters: float, method: str | None = None, **more: Any) -> Choice:
+    return choose(knowledge(), work(task, parameters, method, **more))
+
+
+def gpus(choice: Choice, most: int = 1) -> set[str]:
+    return {one.machine.gpu for one in choice.kept if one.machine.gpus <= most}
+
+
+def reasons(choice: Choice, machine: str) -> set[str]:
+    return {said.rule for one in choice.rejected if one.machine.name == machine for said in one.rejected}
+
+
+A10, A100_40, A100_80 = "NVIDIA A10", "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB"
+TOO_SMALL = "select.memory.too-small-to-train"
+
+
+@pytest.mark.parametrize("sequence", [256, 1024])
+def test_lora_of_7b_fits_an_a10_to_about_a_thousand_tokens(sequence: int) -> None:
+    assert A10 in gpus(chosen("finetune", 7.7e9, "lora", sequence=sequence))
+
+
+def test_lora_of_7b_with_2048_tokens_does_not_fit_an_a10() -> None:
+    assert TOO_SMALL in reasons(chosen("finetune", 7.7e9, "lora", sequence=2048), "ecs.gn7i-c8g1.2xlarge")
+
+
+@pytest.mark.parametrize("parameters", [7.7e9, 14e9], ids=["7B", "14B"])
+def test_qlora_of_7b_and_14b_fits_an_a10(parameters: float) -> None:
+    assert A10 in gpus(chosen("finetune", parameters, "qlora"))
+
+
+@pytest.mark.parametrize("parameters", [7e9, 13e9], ids=["7B", "13B"])
+def test_full_training_of_7b_and_13b_fits_no_single_card(parameters: float) -> None:
+    assert gpus(chosen("finetune", parameters)).isdisjoint({A10, A100_40, A100_80})
+
+
+def test_full_training_of_7b_fits_two_cards_of_80_gb() -> None:
+    assert "ecs.gn7e-c16g1.8xlarge" in {one.machine.name for one in chosen("finetune", 7e9).kept}
+
+
+def test_pretraining_is_not_sent_over_pcie() -> None:
+    choice = chosen("pretrain", 7e9)
+    assert choice.kept
+    assert all(one.machine.gpus == 1 or one.machine.nvlink_bytes_per_second for one in choice.kept)
+
+
+def test_qwen_72b_in_bf16_takes_two_cards_and_in_int4_one() -> None:
+    assert A100_80 not in gpus(chosen("serve", 72.3e9))
+    assert A100_80 in gpus(chosen("serve", 72.3e9), most=2)
+    assert A100_80 in gpus(chosen("serve", 72.3e9, dtype="int4"))
+
+
+def test_llama_70b_runs_on_four_a10_with_4_bit_weights_and_not_on_one_or_two() -> None:
+    choice = chosen("serve", 70.6e9, dtype="int4", sequence=8192, concurrency=4)
+    assert {one.machine.gpus for one in choice.kept if one.machine.gpu == A10} == {4, 8}
+
+
+def test_qwq_32b_in_bf16_does_not_fit_an_a10_and_is_slower_there_than_on_an_a100() -> None:
+    choice = chosen("serve", 32.5e9)
+    assert A10 not in gpus(choice)
+    speed = {one.machine.name: one.token_seconds for one in (*choice.kept, *choice.rejected)}
+    slow, fast = speed["ecs.gn7i-c8g1.2xlarge"], speed["ecs.gn7e-c16g1.4xlarge"]
+    assert slow is not None
+    assert fast is not None
+    assert fast / slow == pytest.approx(600 / 2039)  # the ratio of their bandwidths, 0.29
+
+
+def test_latency_rejects_cards_that_are_too_slow() -> None:
+    choice = chosen("serve", 7.7e9, token_seconds=0.03)
+    assert "select.cost.latency" in reasons(choice, "ecs.gn7i-c8g1.2xlarge")  # 16.5 GB / (600 x 0.7 GB/s) = 39 ms
+
+
+def test_small_models_fit_small_cards() -> None:
+    for parameters in (25e6, 86e6, 340e6):  # ResNet-50, ViT-Base, BERT-large
+        assert A10 in gpus(chosen("train", parameters, activation_bytes=8e9))
+
+
+def test_an_api_gateway_may_run_on_a_slice_and_training_may_not() -> None:
+    assert any(one.machine.is_slice for one in chosen("gateway", 110e6).kept)
+    assert not any(one.machine.is_slice for one in chosen("train", 110e6).kept)
+
+
+def test_partitions_reject_the_a10_with_the_claim_that_says_otherwise() -> None:
+    choice = chosen("gateway", 110e6, partitions=True)
+    assert A10 not in gpus(choice)
+    a10 = next(one for one in choice.rejected if one.machine.name == "ecs.gn7i-c8g1.2xlarge")
+    assert [said.claim for said in a10.rejected] == ["s2-a10-mig"]
+
+
+def test_fp8_rejects_the_a100() -> None:
+    assert "select.format.fp8" in reasons(chosen("serve", 7e9, dtype="fp8"), "ecs.gn7e-c16g1.4xlarge")
+
+
+def test_bf16_rejects_volta_and_turing_and_fp16_does_not() -> None:
+    assert "select.format.bfloat16" in reasons(chosen("serve", 1.5e9), "ecs.gn6i-c4g1.xlarge")
+    assert "Tesla T4" in gpus(chosen("serve", 1.5e9, dtype="fp16"))
+
+
+def test_retired_types_are_never_kept() -> None:
+    assert {one.machine.status for one in chosen("serve", 110e6).kept} <= {"listed", "by-sales", "discouraged"}
+
+
+def test_a_budget_rejects_what_costs_more() -> None:
+    assert all(one.price is None or one.price.per_hour <= 10 for one in chosen("serve", 1e9, budget_per_hour=10.0).kept)
+
+
+def test_the_first_has_the_lowest_price() -> None:
+    kept = chosen("finetune", 7.7e9, "qlora").kept
+    prices = [one.price.per_hour for one in kept if one.price is not None and one.machine.status == "listed"]
+    assert prices == sorted(prices)
+    assert kept[0].price is not None
+
+
+def test_without_any_price_the_closest_fit_is_first() -> None:
+    kept = chosen("serve", 7.7e9, region="nowhere").kept
+    assert all(one.price is None for one in kept)
+    whole = [one for one in kept if one.machine.status == "listed" and not one.machine.is_slice]
+    assert [one.machine.gpus for one in whole] == sorted(one.machine.gpus for one in whole)
+
+
+def test_every_machine_is_kept_or_rejected_with_a_reason() -> None:
+    choice = chosen("finetune", 7e9, "lora")
+    assert len(choice.kept) + len(choice.rejected) == 117
+    assert all(one.rejected for one in choice.rejected)
+
+
+def test_the_least_change_that_admits_a_smaller_card_is_told() -> None:
+    change = chosen("finetune", 7.7e9, "lora", sequence=4096, dtype="fp16").change
+    assert change is not None
+    assert (change.says, change.machine.machine.gpu) == ("QLoRA instead of LoRA", A10)
+
+
+def test_two_weeks_and_spot_are_noted_with_their_claims() -> None:
+    claims = {one.claim for one in chosen("finetune", 7e9, "qlora", hours=336.0, interruptible=True).notes}
+    assert {"s1-2week-monthly", "spot-discount"} <= claims
+
+
+def test_work_that_waits_for_data_is_told_that_a_bigger_gpu_does_not_help() -> None:
+    assert any("bigger GPU waits" in one.because for one in chosen("train", 25e6, bound_by="input").notes)
+
+
+def test_a_subscription_for_two_weeks_needs_more_than_half_off() -> None:
+    assert break_even_discount(336) == pytest.approx(0.5333, abs=1e-4)  # 1 - 336/720
+    assert break_even_discount(720) is None
+
+
+def test_checkpoints_follow_young() -> None:
+    # sqrt(2 x 120 s x 86,400 s) = 4,554 s; 120/4554 + 4554/2/86400 = 5.3 %
+    plan = spot()
+    assert plan.checkpoint_every_seconds == pytest.approx(4553.7, abs=0.1)
+    assert plan.overhead_share == pytest.approx(0.0527, abs=1e-4)
+
+
+def machine(name: str) -> Any:
+    return next(one for one in machines(knowledge().catalogue) if one.name == name)
+
+
+def test_training_time_is_operations_over_the_rate_that_is_reached() -> None:
+    # 8 x 7e9 x 1e9 / (8 x 312e12 x 0.45) / 3600 = 13.85 h
+    job = work("pretrain", 7e9, tokens=1e9)
+    assert training_hours(job, machine("ecs.ebmgn7e.32xlarge")) == pytest.approx(13.85, abs=0.01)
+
+
+def test_an_unknown_bandwidth_gives_no_token_time() -> None:
+    job = work("serve", 7e9)
+    assert token_seconds(job.shape, job, machine("ecs.sgn8ia-m48.24xlarge")) is None
+
+
+@pytest.mark.parametrize(
+    ("rate", "disk", "gib"), [(300e6, "PL1", 360), (600e6, "PL2", 960), (2e9, "PL3", 3760)], ids=["PL1", "PL2", "PL3"]
+)  # (rate - 120) / 0.5
+def test_a_disk_is_as_large_as_its_rate_needs(rate: float, disk: str, gib: int) -> None:
+    found = disk_for(rate, machine("ecs.gn7i-c8g1.2xlarge"))
+    assert found is not None
+    assert (found.disk_class, found.size_gib) == (disk, gib)
+    assert bandwidth_of_disk(gib, disk) == pytest.approx(rate)
+
+
+def test_no_single_disk_reads_five_gigabytes_a_second() -> None:
+    assert disk_for(5e9, machine("ecs.gn7i-c8g1.2xlarge")) is None
+
+
+def candidate(name: str) -> Candidate:
+    return Candidate(machine(name), 1e9, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "cuda"),
+    [("ecs.gn6v-c8g1.2xlarge", "12.6"), ("ecs.gn6i-c4g1.xlarge", "12.8"), ("ecs.gn7i-c8g1.2xlarge", "12.8")],
+    ids=["V100", "T4", "A10"],
+)
+def test_volta_gets_a_build_that_still_has_code_for_it(name: str, cuda: str) -> None:
+    assert advise(knowledge().catalogue, work("serve", 1e9), candidate(name)).cuda == cuda
+
+
+def test_an_unnamed_gpu_gets_no_build() -> None:
+    assert advise(knowledge().catalogue, work("serve", 1e9), candidate("ecs.gn9gc.4xlarge")).cuda is None
+
+
+def test_the_snippet_asks_for_a_partition_where_one_is_wanted() -> None:
+    advice = advise(knowledge().catalogue, work("gateway", 1e8, partitions=True), candidate("ecs.gn7e-c16g1.4xlarge"))
+    assert "nvidia.com/mig-1g.10gb: 1" in advice.snippet

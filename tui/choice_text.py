@@ -1,0 +1,182 @@
+"""The choice of a machine as a table of at most 80 columns, and as Markdown for a ticket."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpuwhy.engine.costs import break_even_discount, spot
+from gpuwhy.engine.deployment import Advice, advise
+from gpuwhy.engine.selection import Candidate, Choice, Said
+from gpuwhy.engine.workload import Work, memory
+from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.units import show
+from gpuwhy.tui.wording import wrapped
+
+WIDTH = 80
+FIRST_ROWS = 8
+LABEL = 10
+
+
+def text(kb: KnowledgeBase, choice: Choice, every: bool = False) -> str:
+    """The report for a terminal: the work, the table, why the first, what would change it, cost, start, rejections."""
+    lines = [line for label, said in sections(kb, choice) for line in _labelled(label, said)]
+    table = _table(choice, every)
+    rejected = [line for said in rejections(choice) for line in _labelled("rejected", said)]
+    at = sum(len(_labelled(label, said)) for label, said in sections(kb, choice) if label in ABOVE_TABLE)
+    return "\n".join([*lines[:at], "", *table, "", *lines[at:], "", *rejected]) + "\n"
+
+
+def markdown(kb: KnowledgeBase, choice: Choice, every: bool = False) -> str:
+    """The same as Markdown."""
+    lines = ["# Which machine", ""]
+    found = list(sections(kb, choice))
+    lines += [f"- **{label}** {said}" for label, said in found if label in ABOVE_TABLE]
+    lines += ["", "```text", *_table(choice, every), "```", ""]
+    lines += [f"- **{label}** {said}" for label, said in found if label not in (*ABOVE_TABLE, "pod")]
+    lines += ["", "```yaml", *[said for label, said in found if label == "pod"], "```", "", "## Rejected", ""]
+    return "\n".join([*lines, *[f"- {said}" for said in rejections(choice)]]) + "\n"
+
+
+ABOVE_TABLE = ("work", "needs", "assumed", "note")
+
+
+def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
+    """Everything but the table and the rejections, as labels and sentences."""
+    work = choice.work
+    yield "work", summary(work)
+    yield "needs", need(work, choice.kept[0].machine.gpus if choice.kept else 1)
+    yield from (("assumed", said) for said in work.assumed)
+    yield from (("note", _claimed(one)) for one in choice.notes)
+    if not choice.kept:
+        yield "none", "no machine type of the catalogue does this; every rejection is below"
+    else:
+        first = choice.kept[0]
+        yield "first", reason(choice)
+        yield from (("warning", _claimed(one)) for one in first.warned)
+        if first.machine.says:
+            yield "know", first.machine.says
+        yield from (("cost", said) for said in cost(work, first))
+    if choice.change is not None:
+        one = choice.change.machine
+        yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {_need(one)}{_price(one)})"
+    if choice.kept:
+        yield from _start(advise(kb.catalogue, work, choice.kept[0]))
+
+
+def summary(work: Work) -> str:
+    """The work in one line."""
+    size = f"{work.shape.parameters / 1e9:.3g}B parameters"
+    load = f"{work.concurrency} at once" if work.serves else f"batch {work.batch}"
+    return f"{work.task}, {work.method}, {work.dtype}, {size}, {work.sequence:,} tokens, {load}"
+
+
+def need(work: Work, gpus: int) -> str:
+    """The memory of one GPU, with its largest parts."""
+    estimate = memory(work, gpus)
+    largest = sorted(estimate.parts, key=lambda one: -one.size_bytes)[:3]
+    parts = ", ".join(f"{one.name} {show(one.size_bytes, 'bytes')}" for one in largest)
+    where = f"each of {gpus} GPUs" if gpus > 1 else "one GPU"
+    return f"{show(estimate.per_gpu_bytes, 'bytes')} on {where}: {parts}, …"
+
+
+def reason(choice: Choice) -> str:
+    """Why the first stands first, in the terms by which it was ranked."""
+    first = choice.kept[0]
+    others = len(choice.kept) - 1
+    of = f"of {others + 1} that would do"
+    if first.price is not None:
+        unpriced = sum(one.price is None for one in choice.kept)
+        text = f"the lowest known price {of}"
+        text += f"; {unpriced} of them have no known price here and stand below, closest fit first" if unpriced else ""
+    else:
+        text = f"no price is known {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
+    return f"{first.machine.name}: {text}"
+
+
+def cost(work: Work, first: Candidate) -> Iterator[str]:
+    """What it costs by billing mode, as far as prices are known; they have a date."""
+    price = first.price
+    if price is not None:
+        hour = f"{price.per_hour:.2f} {price.currency} an hour paid as you go in {price.region}"
+        total = f", {first.cost:,.0f} {price.currency} for {first.hours:,.0f} h" if first.cost is not None else ""
+        yield f"{hour}{total}; list price of {price.date} from a third party, currency inferred: look up today's"
+    else:
+        yield "no price is known; ranked by how closely the memory fits"
+    hours = first.hours
+    discount = break_even_discount(hours) if hours is not None else None
+    if discount is not None:
+        yield f"a month's subscription pays only where it is more than {discount:.0%} cheaper than its 720 hours"
+    if work.interruptible:
+        kept = spot()
+        yield (
+            f"spot: write a checkpoint every {kept.checkpoint_every_seconds / 60:.0f} min (Young), expect "
+            f"{kept.overhead_share:.0%} of rework, if one takes 2 min and it is interrupted once a day; no price known"
+        )
+
+
+def _start(advice: Advice) -> Iterator[tuple[str, str]]:
+    if advice.cuda is None:
+        yield "start", "which CUDA build runs is not known: the provider does not name the GPU"
+    else:
+        said = (
+            f"builds for CUDA {advice.cuda} (PyTorch cu{advice.cuda.replace('.', '')}), driver {advice.driver} or newer"
+        )
+        yield "start", f"{said}; a newer driver runs older CUDA (s2-newer-driver-breaks)"
+    disk = advice.disk
+    if disk is not None:
+        said = f"ESSD {disk.disk_class} of {disk.size_gib:,} GiB or more"
+        yield "disk", said + ("; the machine passes on less than that" if disk.capped_by_machine else "")
+    yield from (("pod", line) for line in advice.snippet.splitlines())
+
+
+def rejections(choice: Choice) -> Iterator[str]:
+    """Every rejection: types with one GPU that fail by the same rules in one line, with the figures of the roomiest."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Candidate]] = {}
+    for one in choice.rejected:
+        groups.setdefault((one.machine.gpu, tuple(said.rule for said in one.rejected)), []).append(one)
+    for (gpu, _), same in groups.items():
+        roomiest = max(same, key=lambda one: (one.machine.gpus * one.machine.gpu_memory_bytes, one.machine.gpus))
+        families = Counter(one.machine.family for one in same)
+        named = ", ".join(f"{family} ({count})" if count > 1 else family for family, count in families.items())
+        best = f" (of {roomiest.machine.name})" if len(same) > 1 else ""
+        yield f"{gpu}, {named}: {'; '.join(_claimed(said, said.rule) for said in roomiest.rejected)}{best}"
+
+
+def card(one: Candidate) -> str:
+    """`2 x NVIDIA A10`."""
+    return f"{one.machine.gpus} x {one.machine.gpu}"
+
+
+def _claimed(said: Said, rule: str = "") -> str:
+    about = [word for word in (rule, said.claim and f"see claim {said.claim}") if word]
+    return f"{said.because} [{', '.join(about)}]" if about else said.because
+
+
+def _need(one: Candidate) -> str:
+    return f"{one.needed_bytes / 2**30:.1f} of {one.machine.gpu_memory_bytes / 2**30:.1f} GiB"
+
+
+def _price(one: Candidate) -> str:
+    return f", {one.price.per_hour:.2f} {one.price.currency}/h" if one.price is not None else ""
+
+
+def _table(choice: Choice, every: bool) -> list[str]:
+    shown = choice.kept if every else choice.kept[:FIRST_ROWS]
+    if not shown:
+        return []
+    lines = [f"{'':3}{'type':28}{'GPUs':25}{'GiB needed/has':>15}{'an hour':>9}"]
+    for number, one in enumerate(shown, 1):
+        fits = f"{one.needed_bytes / 2**30:.1f}/{one.machine.gpu_memory_bytes / 2**30:.1f}"
+        hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
+        mark = "!" if one.warned else " "
+        gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
+        lines.append(f"{number:2}{mark}{one.machine.name:28}{gpus[:24]:25}{fits:>15}{hour:>9}")
+    more = len(choice.kept) - len(shown)
+    return [*lines, f"   and {more} more; --all shows them"] if more else lines
+
+
+def _labelled(label: str, said: str) -> list[str]:
+    if label == "pod":
+        return [f"{'':{LABEL}}{said}"]
+    return wrapped(said, f"{label:{LABEL}}", " " * LABEL, WIDTH)

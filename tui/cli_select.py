@@ -1,0 +1,173 @@
+"""`gpuwhy select`: which machine type a piece of work should run on, each rejection with its rule, and the cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpuwhy.tui import amounts
+from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
+from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+
+if TYPE_CHECKING:
+    from gpuwhy.engine.workload import Work
+
+TASKS = ("pretrain", "train", "finetune", "serve", "batch", "gateway")
+METHODS = ("full", "half", "lora", "qlora", "inference")
+MAX_DIAGNOSIS_BYTES = 1 << 26
+
+BOUND_BY = (
+    ("slow.io-wall", "input"),
+    ("slow.gpu-starved", "input"),
+    ("slow.scheduling-wall", "launches"),
+    ("slow.bandwidth-wall.device-memory", "compute"),
+    ("slow.bandwidth-wall", "transfer"),
+    ("slow.communication", "exchange"),
+    ("slow.straggler", "exchange"),
+    ("slow.memory-wall", "memory"),
+    ("oom.", "memory"),
+    ("slow.compute-bound", "compute"),
+)
+"""What a confirmed or likely conclusion says the work is bound by; the first that matches counts."""
+
+
+@click.command()
+@click.option("--task", type=click.Choice(TASKS), help="What is to be done.")
+@click.option("--params", callback=amounts.count, metavar="N", help="Parameters of the model: 7B, 350M.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its config.json.")
+@click.option("--method", type=click.Choice(METHODS), help="How it is trained.  [default: full; inference to serve]")
+@click.option("--dtype", type=click.Choice(("tf32", *DTYPES)), help="Number format of the weights.  [default: bf16]")
+@click.option("--sequence", "--context", type=click.IntRange(1), help="Tokens of a sample, or of prompt and answer.")
+@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Samples of one GPU at once.")
+@click.option("--concurrency", type=click.IntRange(1), help="Requests at once.  [default: 1]")
+@click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="adamw", show_default=True)
+@click.option("--rank", type=click.IntRange(1), default=64, show_default=True, help="Of LoRA.")
+@click.option("--checkpointing/--no-checkpointing", default=True, show_default=True, help="Recompute activations.")
+@click.option("--sharding", type=click.Choice(SHARDINGS), help="Of full training.  [default: zero3 on several GPUs]")
+@click.option("--offload", type=click.Choice(OFFLOADS), default="none", show_default=True, help="To host memory.")
+@click.option("--activations", callback=amounts.size, metavar="SIZE", help="Measured ones, where it is no transformer.")
+@click.option("--kv-heads", type=click.IntRange(1), help="Heads of keys and values (GQA, MQA).")
+@click.option("--hours", type=click.FloatRange(0, min_open=True), help="How long the machine is rented.")
+@click.option("--tokens", callback=amounts.count, metavar="N", help="Tokens to train on: gives the hours.")
+@click.option("--interruptible", is_flag=True, default=None, help="It may be stopped and goes on from a checkpoint.")
+@click.option("--p99-ms", type=click.FloatRange(0, min_open=True), help="Time within which each token must come.")
+@click.option("--budget", type=click.FloatRange(0, min_open=True), help="Most that an hour may cost.")
+@click.option("--partitions", is_flag=True, default=None, help="Isolated parts of one GPU (MIG) are wanted.")
+@click.option("--hosts", type=click.IntRange(1), default=1, show_default=True, help="Machines that work together.")
+@click.option("--max-gpus", type=click.IntRange(1), help="Most GPUs of a machine that the work can use.")
+@click.option("--data-rate", metavar="RATE", help="Rate at which it reads its data: 500 MB/s.")
+@click.option("--region", help="Region of the prices.  [default: cn-beijing]")
+@click.option(
+    "--from", "diagnosis", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A diagnosis.json."
+)
+@click.option("--all", "every", is_flag=True, help="Every type that would do, not the first eight.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@rules_option
+@click.pass_context
+def select(context: click.Context, /, rules: Path | None, form: str, every: bool, **given: Any) -> None:
+    """Which machine type should this work run on, and why not another.
+
+    Every type of the catalogue is judged by the selection rules: kept or rejected, each rejection with its reason. What
+    was not said has a default, and the default is told. --from takes what `gpuwhy diagnose --format json` wrote: where
+    the work waits for data, a bigger GPU does not help.
+
+    Exit status: 0 something fits, 2 unusable arguments, 3 nothing fits.
+    """
+    from gpuwhy.engine.selection import choose
+
+    kb = knowledge(rules)
+    if not kb.selections or "machines" not in kb.catalogue.sections:
+        fail("this pack has no selection rules")
+    work = _work(given)
+    try:
+        choice = choose(kb, work)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if form == "json":
+        from gpuwhy.tui.choice_json import document
+        from gpuwhy.tui.report_json import dump
+
+        sys.stdout.write(dump(document(kb, choice)))
+    else:
+        from gpuwhy.tui import choice_text
+        from gpuwhy.tui.wording import encodable
+
+        render = choice_text.markdown if form == "md" else choice_text.text
+        sys.stdout.write(encodable(render(kb, choice, every), sys.stdout.encoding or "utf-8"))
+    context.exit(0 if choice.kept else ExitCode.CANNOT_TELL)
+
+
+def _work(given: dict[str, Any]) -> Work:
+    from gpuwhy.engine.workload import SERVING_TASKS, Work
+
+    missing = [f"--{name}" for name in ("task",) if given[name] is None]
+    if given["params"] is None and given["config"] is None:
+        missing.append("--params (or --config)")
+    if missing:
+        raise click.UsageError(
+            f"{' and '.join(missing)} is needed, for example: --task finetune --params 7B --method lora"
+        )
+    shape = amounts.shape(given["params"], given["config"], given["kv_heads"])
+    task, assumed = given["task"], list(shape.assumed)
+
+    def default(name: str, value: Any, says: str) -> Any:
+        if given[name] is None:
+            assumed.append(says)
+            return value
+        return given[name]
+
+    serves = task in SERVING_TASKS
+    method = default("method", "inference" if serves else "full", f"--method {'inference' if serves else 'full'}")
+    if (method == "inference") is not serves:
+        raise click.UsageError(f"--method {method} does not go with --task {task}")
+    sequence = default("sequence", 4096 if serves else 2048, f"{4096 if serves else 2048} tokens (--sequence)")
+    dtype = default("dtype", "bf16", "weights in bf16 (--dtype)")
+    if method in ("full", "half") and dtype in ("fp8", "int8", "int4", "nf4"):
+        raise click.UsageError(f"{dtype} weights are not trained as a whole; use --method qlora, or bf16, fp16, fp32")
+    concurrency = default("concurrency", 1, "one request at a time (--concurrency)") if serves else 1
+    region = default("region", None, "prices of cn-beijing (--region)")
+    same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
+    return Work(
+        task=task,
+        method=method,
+        dtype=dtype,
+        shape=shape,
+        sequence=sequence,
+        concurrency=concurrency,
+        activation_bytes=given["activations"],
+        token_seconds=given["p99_ms"] / 1000 if given["p99_ms"] else None,
+        budget_per_hour=given["budget"],
+        gpu_limit=given["max_gpus"],
+        data_bytes_per_second=_rate(given["data_rate"]),
+        region=region,
+        bound_by=_bound_by(given["diagnosis"]),
+        assumed=tuple(assumed),
+        **{name: given[name] for name in (*same, "partitions", "hosts")},
+    )
+
+
+def _rate(text: str | None) -> float | None:
+    from gpuwhy.kb.units import parse_quantity
+
+    rate = parse_quantity(text, "bytes_per_second") if text is not None else None
+    if text is not None and (rate is None or rate <= 0):
+        raise click.BadParameter(f"{text!r} is no rate, like 500 MB/s", param_hint="--data-rate")
+    return rate
+
+
+def _bound_by(path: Path | None) -> str | None:
+    """What a diagnosis, as `diagnose --format json` writes it, found to hold the work up; None if nothing like it."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            document = json.loads(file.read(MAX_DIAGNOSIS_BYTES))
+        found = [str(one["id"]) for one in document["conclusions"] if one["status"] in ("confirmed", "likely")]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise click.UsageError(f"{path} is no diagnosis; write one with: gpuwhy diagnose FILES --format json") from None
+    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
