@@ -93,6 +93,7 @@ class Builder:
         self.facts = Words(_fact)
         self.conclusions = Words(_conclusion)
         self.references = Words(_reference)
+        self._at = {one.data["id"]: one.at("id") for one in self._of("derivations")}
 
     def build(self, version: str, digest: str) -> KnowledgeBase:
         """The knowledge base. Look at `problems` before using it."""
@@ -123,18 +124,21 @@ class Builder:
             for index, plain in enumerate(source.data[kind]):
                 if plain["id"] in into:
                     where = source.at(kind, index, "id")
-                    self._problem(where, f"`{plain['id']}` is defined twice", "remove one of them")
+                    self._problem("duplicate-id", where, f"`{plain['id']}` is defined twice", "remove one of them")
                 into.put(plain)
 
-    def _problem(self, where: Location, message: str, hint: str = "") -> None:
-        self.problems.append(Problem(where, message, hint))
+    def _problem(self, code: str, where: Location, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(where, message, hint, code))
 
     def _common(self, source: Source) -> dict[str, Any]:
         plain = source.data
         for index, reference in enumerate(plain.get("references", ())):
             if reference not in self.references:
                 self._problem(
-                    source.at("references", index), f"no reference `{reference}`", "add it to rules/references"
+                    "unknown-reference",
+                    source.at("references", index),
+                    f"no reference `{reference}`",
+                    "add it to rules/references",
                 )
         return {
             "id": plain["id"],
@@ -180,7 +184,7 @@ class Builder:
             except ExpressionError as error:
                 where = source.at("formula")
                 place = Location(where.path, where.line, where.column + error.column - 1)
-                self._problem(place, str(error), "see docs/rules.md for what a formula may hold")
+                self._problem("bad-formula", place, str(error), "see docs/rules.md for what a formula may hold")
         when = self._condition(source, "when")
         return Derivation(
             **self._common(source),
@@ -287,7 +291,10 @@ class Builder:
         if one.id in above:
             cycle = " -> ".join([*above[above.index(one.id) :], one.id])
             self._problem(
-                Location(one.file), f"derivations form a cycle: {cycle}", "one of them must not read the other's fact"
+                "cycle",
+                self._at[one.id],
+                f"derivations form a cycle: {cycle}",
+                "one of them must not read the other's fact",
             )
             return
         for ref in (*refs_of(one.formula), *refs_of(one.when)):

@@ -41,8 +41,8 @@ class _Checker:
         self.ids: set[str] = set()
         self.derivations = {one.id: one for one in kb.derivations}
 
-    def add(self, source: Source, path: tuple[str | int, ...], message: str, hint: str = "") -> None:
-        self.problems.append(Problem(source.at(*path), message, hint))
+    def add(self, code: str, source: Source, path: tuple[str | int, ...], message: str, hint: str = "") -> None:
+        self.problems.append(Problem(source.at(*path), message, hint, code))
 
     def source(self, source: Source) -> None:
         if source.kind == "facts":
@@ -62,7 +62,13 @@ class _Checker:
             for index, entry in enumerate(source.data.get(section, ())):
                 here: tuple[str | int, ...] = (section, index)
                 if "chip" in entry and entry["chip"] not in chips:
-                    self.add(source, (*here, "chip"), f"no chip `{entry['chip']}`", _close(entry["chip"], chips))
+                    self.add(
+                        "unknown-chip",
+                        source,
+                        (*here, "chip"),
+                        f"no chip `{entry['chip']}`",
+                        _close(entry["chip"], chips),
+                    )
                 for name in (*entry.get("names", ()), *entry.get("codes", ())):
                     self.named_once(source, here, section, normal(name) if isinstance(name, str) else name)
                 for word, plain in entry.get("values", {}).items():
@@ -83,7 +89,11 @@ class _Checker:
             for one in wanted:
                 if one not in self.listed_names[listed]:
                     self.add(
-                        source, (*path, key), f"no `{one}` among the {listed}", _close(one, self.listed_names[listed])
+                        "unknown-chip",
+                        source,
+                        (*path, key),
+                        f"no `{one}` among the {listed}",
+                        _close(one, self.listed_names[listed]),
                     )
 
     @cached_property
@@ -93,7 +103,7 @@ class _Checker:
 
     def named_once(self, source: Source, path: tuple[str | int, ...], section: str, name: str | int) -> None:
         if f"{section} {name}" in self.ids:
-            self.add(source, path, f"`{name}` stands in the catalogue twice", "remove one of them")
+            self.add("duplicate-id", source, path, f"`{name}` stands in the catalogue twice", "remove one of them")
         self.ids.add(f"{section} {name}")
 
     def catalogue_value(self, source: Source, path: tuple[str | int, ...], word: str, plain: dict[str, Any]) -> None:
@@ -107,12 +117,16 @@ class _Checker:
             here = ("facts", index)
             if plain["entity"] not in PARENTS:
                 self.add(
-                    source, (*here, "entity"), f"no entity kind `{plain['entity']}`", f"one of {', '.join(PARENTS)}"
+                    "bad-fact",
+                    source,
+                    (*here, "entity"),
+                    f"no entity kind `{plain['entity']}`",
+                    f"one of {', '.join(PARENTS)}",
                 )
             if (plain["type"] == "choice") != ("choices" in plain):
-                self.add(source, here, f"`{plain['id']}`: `choices` belongs to type choice, and only there")
+                self.add("bad-fact", source, here, f"`{plain['id']}`: `choices` belongs to type choice, and only there")
             if "unit" in plain and plain["type"] not in ("number", "integer"):
-                self.add(source, (*here, "unit"), "only numbers have a unit")
+                self.add("bad-fact", source, (*here, "unit"), "only numbers have a unit")
 
     def conclusion_words(self, source: Source) -> None:
         for index, plain in enumerate(source.data["conclusions"]):
@@ -126,24 +140,24 @@ class _Checker:
 
     def conclusion(self, source: Source, path: tuple[str | int, ...], word: str) -> None:
         if word not in self.kb.conclusions:
-            self.add(source, path, f"no conclusion `{word}`", _close(word, self.kb.conclusions))
+            self.add("unknown-conclusion", source, path, f"no conclusion `{word}`", _close(word, self.kb.conclusions))
 
     def fact(self, source: Source, path: tuple[str | int, ...], word: str) -> FactSpec | None:
         if word not in self.kb.facts:
-            self.add(source, path, f"no fact `{word}`", _close(word, self.kb.facts))
+            self.add("unknown-fact", source, path, f"no fact `{word}`", _close(word, self.kb.facts))
         return self.kb.facts.get(word)
 
     def rule(self, source: Source) -> None:
         plain = source.data
         expected = f"{_PREFIX[source.kind]}.{'.'.join(source.file.removesuffix('.yaml').split('/')[1:])}"
         if plain["id"] != expected:
-            self.add(source, ("id",), f"id `{plain['id']}` does not follow the path", f"write {expected}")
+            self.add("id-path", source, ("id",), f"id `{plain['id']}` does not follow the path", f"write {expected}")
         if plain["id"] in self.ids:
-            self.add(source, ("id",), f"id `{plain['id']}` is used twice")
+            self.add("duplicate-id", source, ("id",), f"id `{plain['id']}` is used twice")
         self.ids.add(plain["id"])
-        for path, condition in _conditions_in(plain, ()):
+        for path, condition in conditions_in(plain, ()):
             self.comparison(source, path, condition)
-        for path, text in _texts_in(plain, ()):
+        for path, text in texts_in(plain, ()):
             self.placeholders(source, path, text)
         if source.kind == "signatures":
             self.conclusion(source, ("concludes",), plain["concludes"])
@@ -169,11 +183,16 @@ class _Checker:
         wants = 0 if op == "known" else 1
         if has_value + (than is not None) != wants:
             self.add(
-                source, path, "compare with `value` or with `than`, one of them" if wants else "`known` takes no value"
+                "bad-comparison",
+                source,
+                path,
+                "compare with `value` or with `than`, one of them" if wants else "`known` takes no value",
             )
             return
         if op in _ORDERING and not spec.is_number:
-            self.add(source, path, f"`{spec.id}` is {spec.type}: `{op}` orders numbers", "use eq, ne or in")
+            self.add(
+                "bad-comparison", source, path, f"`{spec.id}` is {spec.type}: `{op}` orders numbers", "use eq, ne or in"
+            )
         if than is not None:
             self.against_fact(source, path, spec, plain)
         elif has_value:
@@ -184,20 +203,26 @@ class _Checker:
         if over == "count":
             return replace(spec, type="integer", unit="count", choices=())
         if over is not None and not spec.is_number:
-            self.add(source, (*path, "over"), f"`{spec.id}` is {spec.type}: `{over}` is of numbers", "use count")
+            self.add(
+                "bad-comparison",
+                source,
+                (*path, "over"),
+                f"`{spec.id}` is {spec.type}: `{over}` is of numbers",
+                "use count",
+            )
         return spec
 
     def against_fact(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
         other = self.fact(source, (*path, "than", "fact"), plain["than"]["fact"])
         if plain["op"] == "in":
-            self.add(source, (*path, "op"), "`in` takes a list, not another fact", "use eq")
+            self.add("bad-comparison", source, (*path, "op"), "`in` takes a list, not another fact", "use eq")
         if other is not None:
             other = self.aggregated(source, (*path, "than"), other, plain["than"].get("over"))
             self.alike(source, path, spec, other, plain)
         if plain.get("times", 1) != 1:
             if not spec.is_number:
                 message = f"`{spec.id}` is {spec.type}: only numbers are multiplied"
-                self.add(source, (*path, "times"), message, "leave `times` out")
+                self.add("bad-comparison", source, (*path, "times"), message, "leave `times` out")
             self.judged(source, path, plain)
 
     def alike(
@@ -210,14 +235,21 @@ class _Checker:
             why = "they have no order" if plain["op"] in _ORDERING else "they are never equal"
             hint = "compare numbers with numbers, words with words, and what is true or false with what is"
             where = (*path, "than", "fact")
-            self.add(source, where, f"{right} is {_kind(other)}, and {left} is {_kind(spec)}: {why}", hint)
+            self.add(
+                "bad-comparison", source, where, f"{right} is {_kind(other)}, and {left} is {_kind(spec)}: {why}", hint
+            )
         elif dimension(other.unit) != dimension(spec.unit):
-            self.add(source, path, f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units")
+            self.add(
+                "unit-mismatch",
+                source,
+                path,
+                f"`{spec.id}` ({spec.unit}) and `{other.id}` ({other.unit}) are of different units",
+            )
 
     def against_value(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, plain: dict[str, Any]) -> None:
         value, op = plain["value"], plain["op"]
         if isinstance(value, list) != (op == "in"):
-            self.add(source, (*path, "value"), "a list belongs to `in`, and `in` needs a list")
+            self.add("bad-comparison", source, (*path, "value"), "a list belongs to `in`, and `in` needs a list")
             return
         for one in value if isinstance(value, list) else [value]:
             self.one_value(source, (*path, "value"), spec, one)
@@ -226,16 +258,19 @@ class _Checker:
 
     def one_value(self, source: Source, path: tuple[str | int, ...], spec: FactSpec, value: Any) -> None:
         if spec.type == "boolean" and not isinstance(value, bool):
-            self.add(source, path, f"`{spec.id}` is true or false, not {value!r}")
+            self.add("bad-value", source, path, f"`{spec.id}` is true or false, not {value!r}")
         elif spec.type == "choice" and value not in spec.choices:
-            self.add(source, path, f"`{value}` is no choice of `{spec.id}`", f"one of {', '.join(spec.choices)}")
+            self.add(
+                "bad-value", source, path, f"`{value}` is no choice of `{spec.id}`", f"one of {', '.join(spec.choices)}"
+            )
         elif spec.type == "text" and not isinstance(value, str):
-            self.add(source, path, f"`{spec.id}` is text, not {value!r}", "quote it")
+            self.add("bad-value", source, path, f"`{spec.id}` is text, not {value!r}", "quote it")
         elif spec.is_number and (
             isinstance(value, bool) or (isinstance(value, str) and parse_quantity(value, spec.unit) is None)
         ):
             spellings = ", ".join(UNITS[spec.unit].spellings) if spec.unit else "no unit"
             self.add(
+                "bad-value",
                 source,
                 path,
                 f"{value!r} is no quantity in {spec.unit or 'plain numbers'}",
@@ -245,6 +280,7 @@ class _Checker:
     def judged(self, source: Source, path: tuple[str | int, ...], plain: dict[str, Any]) -> None:
         if "source" not in plain:
             self.add(
+                "no-source",
                 source,
                 path,
                 "a number is judged here without a source",
@@ -252,6 +288,7 @@ class _Checker:
             )
         elif plain["source"] not in self.kb.references:
             self.add(
+                "unknown-reference",
                 source,
                 (*path, "source"),
                 f"no reference `{plain['source']}`",
@@ -278,7 +315,11 @@ class _Checker:
         if scope in PARENTS and spec.entity not in {*reachable(scope), "job", "host"}:
             message = f"a {scope} has no {spec.entity} above it, so nothing is ever given to `{spec.id}`"
             self.add(
-                source, ("gives",), message, f"write `scope: {spec.entity}`, or give a fact of the host or the job"
+                "unreachable-target",
+                source,
+                ("gives",),
+                message,
+                f"write `scope: {spec.entity}`, or give a fact of the host or the job",
             )
 
     def reads_others(self, source: Source, derivation: Derivation) -> None:
@@ -287,10 +328,10 @@ class _Checker:
         hint = "let it read what that fact is computed from"
         formula = derivation.formula
         if formula is not None and any(ref.fact == derivation.gives for ref in expression_references(formula)):
-            self.add(source, ("formula",), message, hint)
-        for path, plain in _conditions_in(source.data.get("when"), ("when",)):
+            self.add("reads-itself", source, ("formula",), message, hint)
+        for path, plain in conditions_in(source.data.get("when"), ("when",)):
             if derivation.gives in (plain["fact"], plain.get("than", {}).get("fact")):
-                self.add(source, path, message, hint)
+                self.add("reads-itself", source, path, message, hint)
 
     def formula(self, source: Source, spec: FactSpec, derivation: Derivation) -> None:
         assert derivation.formula is not None
@@ -299,16 +340,17 @@ class _Checker:
             found = self.fact(source, ("formula",), ref.fact)
             known = known and found is not None
             if found is not None and not found.is_number and ref.over is None:
-                self.add(source, ("formula",), f"`{found.id}` is no number")
+                self.add("bad-formula", source, ("formula",), f"`{found.id}` is no number")
         if not known:
             return
         try:
             got = expression_dimension(derivation.formula, self.dimension_of)
         except ExpressionError as error:
-            self.add(source, ("formula",), str(error))
+            self.add("unit-mismatch", source, ("formula",), str(error))
             return
         if got != dimension(spec.unit):
             self.add(
+                "unit-mismatch",
                 source,
                 ("formula",),
                 f"gives {_dimension_name(got)}, but `{spec.id}` is in {spec.unit or 'plain numbers'}",
@@ -331,29 +373,29 @@ def _dimension_name(found: Dimension) -> str:
     return " ".join(base if power == 1 else f"{base}^{power}" for base, power in found) or "a plain number"
 
 
-def _conditions_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+def conditions_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
     """Every comparison below a piece of data, with its path."""
     if isinstance(plain, dict):
         if "fact" in plain and "op" in plain:
             yield path, plain
             return
         for key, value in plain.items():
-            yield from _conditions_in(value, (*path, key))
+            yield from conditions_in(value, (*path, key))
     elif isinstance(plain, list):
         for index, value in enumerate(plain):
-            yield from _conditions_in(value, (*path, index))
+            yield from conditions_in(value, (*path, index))
 
 
-def _texts_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def texts_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if isinstance(plain, str):
         yield path, plain
     elif isinstance(plain, dict):
         for key, value in plain.items():
             if key not in ("notes", "command", "formula"):
-                yield from _texts_in(value, (*path, key))
+                yield from texts_in(value, (*path, key))
     elif isinstance(plain, list):
         for index, value in enumerate(plain):
-            yield from _texts_in(value, (*path, index))
+            yield from texts_in(value, (*path, index))
 
 
 def _close(word: str, known: Any) -> str:

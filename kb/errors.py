@@ -21,11 +21,12 @@ class Location:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One defect of a knowledge file: where, what is wrong, and what to do about it."""
+    """One defect of a knowledge file: where, what is wrong, what to do about it, and the code of its kind."""
 
     location: Location
     message: str
     hint: str = ""
+    code: str = "unusable"
 
     def __str__(self) -> str:
         return f"{self.location}: {self.message}" + (f" ({self.hint})" if self.hint else "")

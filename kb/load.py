@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gpuwhy.kb.build import Builder, Source
 from gpuwhy.kb.compiled import pack, unpack
 from gpuwhy.kb.errors import KnowledgeError, Location, Problem
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.records import dataclass, replace
 
 CACHE_FORMAT = 4
 SETTLED_NANOSECONDS = 2_000_000_000
@@ -118,8 +119,18 @@ def _digest(contents: dict[str, bytes]) -> str:
 
 
 def _compile(folder: Path, contents: dict[str, bytes], digest: str) -> tuple[KnowledgeBase, list[Source]]:
+    sources, problems = _read(folder, contents)
+    if problems:
+        raise KnowledgeError(problems)
+    kb, problems = _build(sources, digest)
+    if problems:
+        raise KnowledgeError(problems)
+    return kb, sources
+
+
+def _read(folder: Path, contents: dict[str, bytes]) -> tuple[list[Source], list[Problem]]:
+    """The data of all files that can be read and hold to their schema, and what is wrong with the others."""
     from gpuwhy.kb import strict_yaml
-    from gpuwhy.kb.checks import check
     from gpuwhy.kb.schema import violations
 
     schemas = folder / "schema" / "v1"
@@ -132,20 +143,42 @@ def _compile(folder: Path, contents: dict[str, bytes], digest: str) -> tuple[Kno
         try:
             document = strict_yaml.loads(content, f"{folder.name}/{relative}")
         except KnowledgeError as error:
-            problems.extend(error.problems)
+            problems.extend(replace(one, code="yaml") for one in error.problems)
             continue
         broken = violations(document, _SCHEMA_OF.get(kind, kind), schemas)
-        problems.extend(broken)
+        problems.extend(replace(one, code="schema") for one in broken)
         if not broken:
             sources.append(Source(kind, relative, document.data, document.at))
-    if problems:
-        raise KnowledgeError(problems)
+    return sources, problems
+
+
+def _build(sources: list[Source], digest: str) -> tuple[KnowledgeBase, list[Problem]]:
+    from gpuwhy.kb.checks import check
+
     builder = Builder(sources)
     kb = builder.build(_version(sources), digest)
-    problems = [*builder.problems, *check(kb, sources)]
-    if problems:
-        raise KnowledgeError(problems)
-    return kb, sources
+    return kb, [*builder.problems, *check(kb, sources)]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A pack as far as it can be read: `kb` is None where its vocabulary cannot be used."""
+
+    kb: KnowledgeBase | None
+    sources: tuple[Source, ...]
+    problems: tuple[Problem, ...]
+    contents: Mapping[str, bytes]
+
+
+def inspect(folder: Path) -> Inspection:
+    """What can be read of a pack and what is wrong with it, for tools that look at rules; not cached."""
+    contents = _contents(folder)
+    sources, problems = _read(folder, contents)
+    usable = {source.file for source in sources}
+    if any(_kind(file) not in _SCHEMA_OF for file in contents if file not in usable):
+        return Inspection(None, tuple(sources), tuple(sorted(set(problems))), contents)
+    kb, more = _build(sources, _digest(contents))
+    return Inspection(kb, tuple(sources), tuple(sorted({*problems, *more})), contents)
 
 
 def _version(sources: Iterable[Source]) -> str:

@@ -79,6 +79,7 @@ class Reference:
     accessed: str
     strength: str
     says: str = ""
+    review_by: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "lint": "lint",
     "list": "show",
     "selftest": "test",
     "show": "show",

@@ -107,3 +107,45 @@ def test_selftest_counts_rules_that_do_what_they_are_for() -> None:
 def test_every_command_about_rules_is_documented() -> None:
     page = (ROOT / "docs" / "rules-commands.md").read_text("utf-8")
     assert {one for one in rules_group.list_commands(click.Context(rules_group)) if f"rules {one}" not in page} == set()
+
+
+def lint_pack(pack: Path, *words: str) -> Result:
+    (pack / "fixes/oom/grow.test.yaml").unlink(missing_ok=True)
+    return ask("lint", "--rules", "pack", *words)
+
+
+def test_lint_tells_place_severity_what_to_do_and_code(pack: Path) -> None:
+    done = lint_pack(pack)
+    what = "warning: fix.oom.grow has no test cases (add <slug>.test.yaml beside it) [untested]"
+    line = f"pack/fixes/oom/grow.yaml:1:5: {what}"
+    assert (done.exit_code, line in done.stdout.splitlines()) == (1, True)
+
+
+def test_lint_findings_as_json_sarif_and_annotations(pack: Path) -> None:
+    (entry,) = [
+        one for one in json.loads(lint_pack(pack, "--format", "json").stdout)["findings"] if one["code"] == "untested"
+    ]
+    assert (entry["path"], entry["line"], entry["column"]) == ("pack/fixes/oom/grow.yaml", 1, 5)
+    (run,) = json.loads(lint_pack(pack, "--format", "sarif").stdout)["runs"]
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"] if one["ruleId"] == "untested"]
+    assert places == [
+        {"artifactLocation": {"uri": "pack/fixes/oom/grow.yaml"}, "region": {"startLine": 1, "startColumn": 5}}
+    ]
+    assert {one["ruleId"] for one in run["results"]} <= {one["id"] for one in run["tool"]["driver"]["rules"]}
+    text = "::warning file=pack/fixes/oom/grow.yaml,line=1,col=5,title=untested::fix.oom.grow has no test cases "
+    assert text in lint_pack(pack, "--format", "github").stdout
+
+
+def test_lint_fix_mends_files(pack: Path) -> None:
+    path = pack / "pack.yaml"
+    path.write_text(path.read_text().replace("name: small", "name: small  "))
+    assert "[whitespace]" in ask("lint", "--rules", "pack").stdout
+    done = ask("lint", "--rules", "pack", "--fix")
+    assert (done.stderr, "[whitespace]" in done.stdout) == ("mended pack/pack.yaml\n", False)
+
+
+def test_lint_of_a_pack_that_cannot_be_read_tells_where(pack: Path) -> None:
+    (pack / "pack.yaml").write_text("name: small\n")
+    done = ask("lint", "--rules", "pack")
+    assert done.exit_code == 1
+    assert "pack/pack.yaml:1:1: error: `version` is a required property [schema]\n" in done.stdout
