@@ -32,8 +32,15 @@ def questions(
     if not open_ones:
         return ()
     base = _relevant(kb, base)
-    wanted = _wanted(kb, open_ones, World(kb.facts, base))
-    asked = [_worth(kb, base, fact, entity, open_ones, language) for fact, entity in wanted[:MAX_TRIED]]
+    world = World(kb.facts, base)
+    now: dict[str, Status | None] = {one.id: one.status for one in open_ones}
+    wanted = _wanted(kb, open_ones, world)
+    asleep = _causes(kb, found)
+    for fact in _entrances(kb, asleep, world) if asleep else ():
+        wanted.setdefault(fact.id, (fact, _entity(fact, JOB, world)))
+    now.update(dict.fromkeys(asleep))
+    tried = list(wanted.values())[:MAX_TRIED]
+    asked = [_worth(kb, base, fact, entity, now, language) for fact, entity in tried]
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
 
 
@@ -55,7 +62,25 @@ def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
     return FactBase({key: fact for key, fact in base.by_key.items() if key in kept}, base.absent)
 
 
-def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) -> list[tuple[FactSpec, Entity]]:
+def _causes(kb: KnowledgeBase, found: Sequence[Conclusion]) -> list[str]:
+    """Conclusions that nothing speaks of yet, and that would explain one that holds and that nothing explains."""
+    names = {one.id for one in found}
+    loose = {one.id for one in found if one.status.asserted and one.explained_by is None}
+    return [name for name, spec in kb.conclusions.items() if name not in names and not loose.isdisjoint(spec.explains)]
+
+
+def _entrances(kb: KnowledgeBase, causes: Sequence[str], world: World) -> list[FactSpec]:
+    """What a person can be asked that would bring a rule about one of these causes into play."""
+    found: dict[str, FactSpec] = {}
+    for signature in kb.signatures.about(*causes):
+        for condition in comparisons(signature.given) if signature.given is not None else ():
+            spec = kb.facts[condition.ref.fact]
+            if spec.ask and spec.answers and spec.entity in ("job", "host") and spec.id not in world.known:
+                found[spec.id] = spec
+    return list(found.values())
+
+
+def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) -> dict[str, tuple[FactSpec, Entity]]:
     """Facts that can be learnt and that an open conclusion needs, directly or for a derivation; the best first."""
     givers = sources(kb)
     wanted: dict[str, tuple[FactSpec, Entity]] = {}
@@ -72,7 +97,7 @@ def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) ->
                 )
                 if len(todo) > 200:
                     break
-    return list(wanted.values())
+    return wanted
 
 
 def _missing(result: SignatureResult) -> Iterable[str]:
@@ -94,11 +119,17 @@ def _entity(spec: FactSpec, near: Entity, world: World) -> Entity:
 
 
 def _worth(
-    kb: KnowledgeBase, base: FactBase, spec: FactSpec, entity: Entity, open_ones: Sequence[Conclusion], language: str
+    kb: KnowledgeBase,
+    base: FactBase,
+    spec: FactSpec,
+    entity: Entity,
+    now: Mapping[str, Status | None],
+    language: str,
 ) -> Question | None:
+    """The question about a fact, if answers to it would change a conclusion; `now` is how those stand."""
     read = needs_of(kb)
     touched = {name for outline in kb.signatures.outlines if spec.id in read[outline.id] for name in outline.about}
-    names = touched & {one.id for one in open_ones}
+    names = touched & now.keys()
     if not names:
         return None
     concerned = kb.signatures.about(*names)
@@ -106,7 +137,6 @@ def _worth(
     separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
     if not separates:
         return None
-    now = {one.id: one.status for one in open_ones}
     settled = sum(_settles(now[name], outcome.get(name)) for outcome in outcomes for name in separates) / len(outcomes)
     cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
     effort = cheapest.effort if cheapest else "question"
@@ -123,7 +153,7 @@ def _worth(
     )
 
 
-def _settles(now: Status, then: Status | None) -> float:
+def _settles(now: Status | None, then: Status | None) -> float:
     """How much an answer settles one conclusion: ruled out or confirmed counts whole, a step towards it half."""
     if then is now:
         return 0.0

@@ -47,6 +47,7 @@ class ProofTree(Tree[str]):
         self.root.expand()
         if self.root.children:
             self.move_cursor(self.root.children[0])
+            self.post_message(self.Marked(str(self.id), self.root.children[0].data or ""))
 
     def _put(self, parent: TreeNode[str], node: Node) -> None:
         text = (MARKS[node.truth] if node.truth is not None else "") + node.text
@@ -70,7 +71,7 @@ class Conclusions(OptionList):
         super().__init__(id="conclusions", markup=False)
 
     def show(self, report: Report, changes: Iterable[Change]) -> None:
-        """List the conclusions of a report; the line that was marked stays marked."""
+        """List the conclusions of a report; what was marked stays marked, unless its cause has become known."""
         changed = {one.conclusion for one in changes}
         marked = self.highlighted_option.id if self.highlighted_option is not None else None
         self.clear_options()
@@ -82,14 +83,16 @@ class Conclusions(OptionList):
                 self.add_option(Option(Content.styled(label, "bold"), disabled=True))
             self.add_option(Option(self._line(one, one.id in changed), one.id))
         ids = [option.id for option in self.options]
+        causes = {one.id: one.explained_by for one in report.diagnosis.conclusions}
+        marked = causes.get(marked or "") or marked
         first = next((index for index, name in enumerate(ids) if name), 0)
         self.highlighted = ids.index(marked) if marked and marked in ids else first
 
     def _line(self, one: Conclusion, changed: bool) -> Content:
         indent = "   " if one.explained_by is not None else ""
-        note = " Δ" if changed else ""
-        name = one.id if len(indent + one.id + note) <= LONGEST_NAME else one.id.partition(".")[2]
-        return Content(f"{indent}{SHAPES[one.status]} {name}{note}")
+        note = "Δ" if changed else " "
+        name = one.id if len(indent + one.id) <= LONGEST_NAME else one.id.partition(".")[2]
+        return Content(f"{indent}{SHAPES[one.status]}{note}{name}")
 
 
 class Headline(Static):

@@ -16,6 +16,9 @@ SYMPTOMS: Mapping[str, str] = {
 }
 """What a person came with, and how it is called."""
 
+IMPLIED: Mapping[str, tuple[str, str]] = {"slow": ("job.kind", "training"), "serve": ("job.kind", "serving")}
+"""What goes with a symptom as if it had been answered: nobody is asked what they have just said."""
+
 
 @dataclass(frozen=True)
 class Started:

@@ -12,7 +12,18 @@ from gpuwhy.kb.facts import FactBase, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.read import Gathered, gather
-from gpuwhy.tui.incident.events import Added, Answered, Applied, Event, Looked, Started, Supposed, Verified, Withdrawn
+from gpuwhy.tui.incident.events import (
+    IMPLIED,
+    Added,
+    Answered,
+    Applied,
+    Event,
+    Looked,
+    Started,
+    Supposed,
+    Verified,
+    Withdrawn,
+)
 from gpuwhy.tui.incident.journal import Journal
 from gpuwhy.tui.incident.verification import CANNOT_TELL, Verification, verify
 from gpuwhy.tui.incident.vitals import Course, from_text
@@ -142,7 +153,11 @@ class Session:
         """The incident as it stands, with what changed since the last one that was taken."""
         gathered = self.gathered()
         base = FactBase.of(gathered.facts, gathered.absent)
+        implied = IMPLIED.get(self.symptom)
+        known = {fact.id for fact in base.facts()} | set(self.answers)
         told = [(fact, value, OriginKind.PERSON, "answer") for fact, value in self.answers.items()]
+        if implied is not None and implied[0] not in known:
+            told.append((*implied, OriginKind.PERSON, "symptom"))
         told += [(fact, value, OriginKind.ASSUMED, "what-if") for fact, value in self.supposed.items()]
         said = [
             parse_answer(self.kb.facts, f"{fact}={value}", kind, source, base)

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static, TabbedContent, TabPane
 
-from gpuwhy.engine.model import Question
+from gpuwhy.engine.model import Question, Status
 from gpuwhy.tui.app import questions
 from gpuwhy.tui.app.desk import desk
 from gpuwhy.tui.app.panes import FactChosen, FactMarked, Facts, Steps, changed
@@ -20,7 +20,7 @@ from gpuwhy.tui.app.screens.text import TextScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.widgets import Conclusions, Headline, ProofTree
 from gpuwhy.tui.incident.events import SYMPTOMS
-from gpuwhy.tui.incident.session import Snapshot
+from gpuwhy.tui.incident.session import Change, Snapshot
 from gpuwhy.tui.proof_nodes import missing, proof
 
 TABS_OF_TREES = {"proof": "why", "missing": "not"}
@@ -103,7 +103,7 @@ class DiagnosisScreen(Screen[None]):
         asked.border_subtitle = Content(questions.separates(self.question))
         note = self.query_one("#changes", Static)
         note.display = bool(snapshot.changes)
-        note.update(Content("Δ " + "; ".join(map(changed, snapshot.changes))))
+        note.update(Content("Δ " + "; ".join(map(changed, sorted(snapshot.changes, key=_weight)))))
 
     @property
     def question(self) -> Question | None:
@@ -220,6 +220,11 @@ class DiagnosisScreen(Screen[None]):
                 desk(self).suppose(chosen.name, value)
 
         self.app.push_screen(ValueScreen(text, desk(self).checker(chosen.name)), given)
+
+
+def _weight(one: Change) -> int:
+    """What is concluded now comes before what is not any more."""
+    return one.after.rank if one.after is not None else len(Status)
 
 
 def _title(snapshot: Snapshot) -> str:
