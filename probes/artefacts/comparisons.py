@@ -136,7 +136,8 @@ Find = Callable[[str], Iterator[tuple[int, str]]]
 def _numbers(lines: Sequence[Line], kind: str, find: Find) -> Iterator[_Number]:
     current, heading, since = "", False, 0
     usable = [line for line in lines if len(line.text) <= LONGEST and line.text.strip()]
-    told = [list(find(line.text)) for line in usable]
+    words = _WORDS_OF[kind]
+    told = [list(find(line.text)) if any(word in line.text.lower() for word in words) else [] for line in usable]
     for line, conditions in zip(usable, told, strict=True) if any(told) else ():
         text = line.text
         since += 1
@@ -304,6 +305,15 @@ def _tell_loaders(group: Mapping[str, _Number]) -> Iterator[Reading]:
         ratio = group["loader"].cost / group["direct"].cost
         yield _fact("step.synthetic_speedup_ratio", ratio, group["loader"])
 
+
+_WORDS_OF: Mapping[str, tuple[str, ...]] = {
+    "version": ("torch", "tensorflow", "tf", "cuda", "cudnn", "driver", "jax", "mxnet", "keras", "lightning", "+", "."),
+    "GPUs": ("gpu", "card", "node", "cuda_visible_devices"),
+    "jobs": ("gpu", "card", "device"),
+    "graph": ("graph", "eager", "launches"),
+    "input": ("index", "data", "input", "batch", "loaded", "loader"),
+}  # fmt: skip
+"""Lower-case words, one of which is in every line that names a condition of the kind."""
 
 _KINDS: Mapping[str, tuple[Find, Callable[[Mapping[str, _Number]], Iterator[Reading]]]] = {
     "version": (_versions, _tell_versions),

@@ -19,8 +19,8 @@ LARGE_BYTES = 4 << 20
 """Texts larger than this are worth selecting from."""
 
 BLOCK_BYTES = 2**19
-HEAD_BYTES = 16 * 2**10
-TAIL_BYTES = 24 * 2**10
+HEAD_BYTES = 12 * 2**10
+TAIL_BYTES = 16 * 2**10
 AFTER_BYTES = 4 * 2**10
 
 _MOST_HITS = 12

@@ -15,7 +15,7 @@ from gpuwhy.probes.artefacts.cleaning import numbered
 from gpuwhy.probes.artefacts.contract import Line, Text
 from gpuwhy.probes.artefacts.large_scan import AFTER_BYTES, BLOCK_BYTES, HEAD_BYTES, TAIL_BYTES, Ahead, scan
 
-_SAMPLES = 40
+_SAMPLES = 24
 _SAMPLE = 512
 _BEFORE = 2 * 2**10
 
