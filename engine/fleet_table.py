@@ -15,7 +15,7 @@ from gpuwhy.engine.fleet import LABELS, conclude_rows
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, gpu
 from gpuwhy.kb.model import Derivation, KnowledgeBase
-from gpuwhy.kb.ruleset import opens
+from gpuwhy.kb.ruleset import Outline, opens
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -89,17 +89,20 @@ class GpuTable(Table):
 def read_columns(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
     """Which of these columns the rules that can be in play read, or reports name; all others need not be loaded."""
     columns = list(names)
-    keys = catalogue_keys(kb, columns)
-    known = {*columns, *(_catalogue_facts(kb) if keys else ())}
-    read = {*keys, *LABELS.values()}
-    for derivation in kb.derivations.outlines:
-        if opens(derivation.gate, known):
-            known.update(derivation.about)
-            read.update(derivation.reads)
-    for signature in kb.signatures.outlines:
-        if opens(signature.gate, known):
-            read.update(signature.reads)
+    read = {*catalogue_keys(kb, columns), *LABELS.values()}.union(*(one.reads for one in rules_of(kb, columns)))
     return [one for one in columns if one in read and one in kb.facts and kb.facts[one].entity in KINDS]
+
+
+def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
+    """The derivations and signatures that a table with these columns can bring into play."""
+    known = set(names)
+    known.update(_catalogue_facts(kb) if catalogue_keys(kb, known) else ())
+    found = []
+    for one in kb.derivations.outlines:
+        if opens(one.gate, known):
+            known.update(one.about)
+            found.append(one)
+    return found + [one for one in kb.signatures.outlines if opens(one.gate, known)]
 
 
 def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from io import StringIO
 from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gpuwhy.probes.fleet_inputs import Fleet
     from gpuwhy.tui.audit.model import Audit
 
-FORMATS = ("table", "json", "csv", "sarif", "junit")
+FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
 
 
 @click.command()
@@ -35,6 +36,16 @@ FORMATS = ("table", "json", "csv", "sarif", "junit")
     show_default=True,
     help="The status of a cause that makes the exit status 1.",
 )
+@click.option(
+    "--waivers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Accepted risks: YAML with reason, owner and day of expiry.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An earlier report (--format parquet): tells what is new and what cleared.",
+)
 @rules_option
 @click.pass_context
 def audit(
@@ -44,6 +55,8 @@ def audit(
     out: Path | None,
     explain: str | None,
     fail_on: str,
+    waivers: Path | None,
+    baseline: Path | None,
     rules: Path | None,
 ) -> None:
     """Judge many machines by the rules of `diagnose`, and report by cause, machine type and host.
@@ -57,12 +70,14 @@ def audit(
     from gpuwhy.probes.fleet_inputs import find_fleet
 
     _check(paths)
+    if form == "parquet" and out is None and sys.stdout.isatty():
+        fail("Parquet is nothing for a terminal", "name a file with --out")
     kb = knowledge(rules)
     fleet = find_fleet(paths, kb.facts)
     if explain is not None:
         _explain(kb, fleet, explain)
         return
-    made = _audit(kb, fleet)
+    made = _audit(kb, fleet, waivers, baseline)
     _show(made, form, out)
     context.exit(_status(made, fail_on))
 
@@ -76,12 +91,24 @@ def _check(paths: tuple[str, ...]) -> None:
         fail("auditing needs Polars and Narwhals", "pip install 'gpuwhy[fleet]'")
 
 
-def _audit(kb: KnowledgeBase, fleet: Fleet) -> Audit:
+def _audit(kb: KnowledgeBase, fleet: Fleet, waivers: Path | None, baseline: Path | None) -> Audit:
     from gpuwhy.kb.records import replace
+    from gpuwhy.tui.audit import history
     from gpuwhy.tui.audit.run import examples, run
 
+    try:
+        accepted = history.read_waivers(waivers, kb) if waivers is not None else []
+    except history.HistoryError as error:
+        fail(str(error))
     with _bar(len(fleet.hosts) + _rows(fleet)) as bar:
-        made = run(kb, fleet, bar.update).audit()
+        collected = run(kb, fleet, bar.update)
+    made = collected.audit()
+    if baseline is not None:
+        try:
+            made = history.with_baseline(made, baseline, history.judged_hosts(made, collected.seen))
+        except history.HistoryError as error:
+            fail(str(error))
+    made = history.with_waivers(made, accepted, datetime.date.today()) if accepted else made
     return replace(made, examples=examples(made, fleet))
 
 
@@ -140,24 +167,45 @@ def _unknown(fleet: Fleet, name: str) -> NoReturn:
 
 
 def _show(made: Audit, form: str, out: Path | None) -> None:
-    text = _rendered(made, form)
+    content = _parquet(made) if form == "parquet" else _rendered(made, form)
     if out is None:
-        _print(text)
+        _write(content)
         return
     try:
-        out.write_text(text, "utf-8")
+        out.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
     except OSError as error:
         fail(f"{out}: {error.strerror}")
 
 
 def _rendered(made: Audit, form: str) -> str:
-    from gpuwhy.tui.audit import documents
+    from gpuwhy.tui.audit import documents, page
     from gpuwhy.tui.audit.text import render
     from gpuwhy.tui.report_json import dump
 
     if form in ("json", "sarif"):
         return dump(documents.as_json(made) if form == "json" else documents.as_sarif(made), ascii_only=True)
-    return {"table": render, "csv": documents.as_csv, "junit": documents.as_junit}[form](made)
+    return {"table": render, "html": page.render, "csv": documents.as_csv, "junit": documents.as_junit}[form](made)
+
+
+def _parquet(made: Audit) -> bytes:
+    """One row for each finding, and for each host without any: what --baseline reads."""
+    import io
+
+    import polars
+
+    from gpuwhy.tui.audit.documents import COLUMNS, rows
+
+    types = {name: polars.Int64 if name == "gpus" else polars.String for name in COLUMNS}
+    content = io.BytesIO()
+    polars.DataFrame(list(rows(made)), schema=types).write_parquet(content)
+    return content.getvalue()
+
+
+def _write(content: str | bytes) -> None:
+    if isinstance(content, bytes):
+        sys.stdout.buffer.write(content)
+    else:
+        _print(content)
 
 
 def _print(text: str) -> None:

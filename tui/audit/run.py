@@ -33,6 +33,7 @@ class Collected:
     findings: list[Finding] = field(default_factory=list)
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    seen: list[Any] = field(default_factory=list)
     counted: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
     possible: Counter[str] = field(default_factory=Counter)

@@ -39,6 +39,7 @@ def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int]
         judged, names = judge_table(collected.kb, portion.with_row_index(ORDER))
         seen.append(_note(collected, judged, names))
         progress(len(portion))
+    collected.seen += seen
     hosts = polars.concat(seen) if seen else polars.Series(HOST_COLUMN, [], polars.String)
     if hosts.n_unique() < len(hosts):
         collected.notes.append(
