@@ -27,6 +27,8 @@ REACH = 8
 _NOUN = r"it|iters?|iterations?|steps?|epochs?|batch(?:es)?|images?|imgs?|samples?|frames?|tokens?|sentences"
 _TIME_UNIT = r"milliseconds?|ms|msecs?|us|µs|s|secs?|seconds?|mins?|minutes?"
 _PER = later(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?\s?(?:/|\bper )\s?(?P<noun>{_NOUN})\b", re.IGNORECASE)
+_SAME = later(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})\s(?=(?:using|on|with)\b)", re.IGNORECASE)
+"""`40s per epoch on one GPU vs. 30s on two`: the second time is per the same thing."""
 _RATE = later(rf"(?P<value>{NUMBER})\s?(?P<noun>{_NOUN})\s?(?:/|\bper )\s?(?:s|sec|second)s?\b", re.IGNORECASE)
 _NAMED = later(
     r"(?P<label>[A-Za-z][A-Za-z_, =-]{0,60}?)\s{0,8}(?:\([^()]{0,60}\))?\s{0,8}[:=]?\s{1,40}"
@@ -175,6 +177,7 @@ def _amounts(text: str) -> Iterator[tuple[int, tuple[str, str], float]]:
             if value is not None and text[found.start() - 1 : found.start()] not in (".", "-", "+"):
                 taken.append(found.span())
                 yield found.start(), (sort, _noun(found["noun"])), value
+    yield from _elliptic(text, taken)
     for found in _NAMED.finditer(text):
         free = all(found.end() <= start or found.start("value") >= end for start, end in taken)
         label = found["label"].strip(" ,=-").lower()
@@ -182,6 +185,16 @@ def _amounts(text: str) -> Iterator[tuple[int, tuple[str, str], float]]:
             value = parse_duration(f"{found['value'].replace(',', '')}{found['unit'] or 's'}")
             if value is not None:
                 yield found.start("value"), ("time", label if _SAYS_TIME.search(label) else ""), value
+
+
+def _elliptic(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[str, str], float]]:
+    """Times without a noun, after one that has it."""
+    first = _PER.search(text)
+    for found in _SAME.finditer(text, first.end()) if first else ():
+        value = parse_duration(f"{found['value'].replace(',', '')}{found['unit']}")
+        if value is not None and all(found.end() <= start or found.start() >= end for start, end in taken):
+            taken.append(found.span())
+            yield found.start(), ("per", _noun(first["noun"])), value
 
 
 def _noun(noun: str) -> str:

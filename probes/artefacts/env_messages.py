@@ -45,6 +45,12 @@ _AVAILABLE = (
         r"\btorch\.cuda\.is_available(?:\(\))?['\")]{0,3}\s{0,3}(?:returns?|returned|is|gives|:|=|->|,)?[\s:=,]{0,4}"
         r"(?P<answer>True|False)\b"
     ),
+    LazyPattern(
+        r"(?<!\bif )(?<!\bis )(?<!\bwhen )\btorch\.cuda\.is_available(?:\(\))?['\"`)]{0,3},? "
+        r"(?:(?:which|it|that|always|still) ){0,3}"
+        r"(?:is |was |keeps )?(?:returning|returned|printing|prints|printed|giving|gave|says|showing|shows) "
+        r"(?:me |always |still )?(?P<answer>True|False)\b(?!\?)"
+    ),
     LazyPattern(r"\bCUDA (?:is )?available['\"?]{0,2}\s{0,3}[:=]\s{0,3}['\"]?(?P<answer>True|False|yes|no)\b"),
     LazyPattern(r"\bcuda_available['\"]?\s{0,3}[:=]\s{0,3}(?P<answer>True|False)\b"),
 )

@@ -13,7 +13,12 @@ from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_number, parse_size
 
-_HINTS = ("ram", "mem", "vram", "allocated", "reserved")
+_HINTS = ("ram", "mem", "vram", "allocated", "reserved", "mib")
+_OF_TOTAL = later(
+    r"\b(?:epoch|step|iter(?:ation)?|batch|round)\b[^\n]{0,40}?[:=,-]\s{0,3}([0-9]{1,7})\s?MiB\s{0,2}/\s{0,2}([0-9]{1,7})\s?MiB",
+    re.IGNORECASE,
+)
+"""`epoch 3: 4100MiB / 16384MiB`, as nvidia-smi writes what is in use of a GPU."""
 _PAIR = later(
     rf"\b([A-Za-z][A-Za-z0-9_/ ()]{{2,48}}?)\s{{0,3}}[=:]\s{{0,3}}({NUMBER})"
     r"\s{0,2}([kKMGT]i?B|[bB]ytes|G|M|B|%)?(?![A-Za-z0-9:])"
@@ -49,6 +54,10 @@ def _scan(text: Text) -> Iterable[Extract]:
         lowered = line.text.lower()
         if not any(hint in lowered for hint in _HINTS):
             continue
+        if used := _OF_TOTAL.search(line.text[:1000]):
+            key = (f"gpu memory used of {used[2]}", "MiB")
+            series.setdefault(key, []).append(_Sample(line.number, float(used[1]), None, used[0][:200]))
+            alone.setdefault(key, set())
         for key, sample, whole in _samples(line.number, line.text[:1000]):
             series.setdefault(key, []).append(sample)
             alone.setdefault(key, set()).update({line.number} if whole else ())

@@ -53,6 +53,17 @@ _SETTING = later(
     r"|(?:^\s{0,8}(?:\S{0,60}[#$>]\s{1,2})?|\bexport |\benv |\bENV |-x |-e |--env |^[-+] "
     r")(?P<key>NCCL_[A-Z0-9_]{2,40})=[\"']?(?P<given>[^\s\"';]{1,80})"
 )
+_FELL_BACK = later(
+    r"(?i)\bNCCL\b[^\n]{0,160}?\b(?:(?:falls?|fell|falling|fallen) back (?:to|on) (?:the |using )?"
+    r"(?:TCP(?:/IP)? ?)?sockets?\b"
+    r"|(?:uses?|using|used|chooses|chose|picks|picked) (?:the )?(?:TCP(?:/IP)? ?)?sockets?\b"
+    r"[^\n]{0,40}?\b(?:instead of|rather than|not)\b)"
+)
+_INSTEAD = later(r"(?i)\b(?:instead of|rather than|not) (?:the |over |via )?(?:InfiniBand|IB|RoCE|RDMA|EFA)\b")
+_IF = later(
+    r"(?i)\b(?:if|unless|would|may|might|can|could|should)\b[^\n]{0,60}?\b(?:fall|use|back)|\bdoes not (?:fall|use)\b"
+)
+"""People say in a report what NCCL did; what it would do, or does under a condition, is no report."""
 _ERRORS = (
     ("system-error", later(r"unhandled system error|ncclSystemError")),
     ("cuda-error", later(r"unhandled cuda error|ncclUnhandledCudaError")),
@@ -153,6 +164,10 @@ def _take_network(log: _Log, text: str, line: Line) -> None:
             log.most("comm.rdma_device_count", len(devices), line)
     if interface := _INTERFACE.search(text):
         log.put("comm.socket_interface", interface["name"], line)
+    if _FELL_BACK.search(text) and not _IF.search(text):
+        log.put("comm.network", "socket", line)
+        if _INSTEAD.search(text):
+            log.put("comm.rdma_wanted", True, line)
     if network := _NETWORK.search(text):
         name = network["name"].strip().lower()
         known = {"ib": "rdma", "ibext": "rdma", "ibext_v8": "rdma", "socket": "socket"}

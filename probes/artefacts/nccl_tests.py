@@ -207,6 +207,17 @@ def _measured(number: int, facts: Sequence[tuple[str, Value, Line]]) -> Iterator
 FORMAT = TextFormat(
     NAME,
     "NCCL tests (bandwidth of collectives)",
-    ("avg bus bandwidth", "busbw", "float", "half", "double", "uint8", "int8", "bfloat16", "out of bounds values"),
+    (
+        "avg bus bandwidth",
+        "busbw",
+        "float",
+        "half",
+        "double",
+        "uint8",
+        "int8",
+        "bfloat16",
+        "out of bounds values",
+        "# using devices",
+    ),
     scan,
 )

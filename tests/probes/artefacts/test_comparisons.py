@@ -29,6 +29,12 @@ def test_versions_within_sentences() -> None:
     assert facts["bench.version_slowest"] == "torch 1.9"
 
 
+def test_a_second_time_may_leave_out_what_it_is_per() -> None:
+    facts = job("It takes 60s per epoch with one GPU versus 90s using 2 GPUs.\n")
+    # the same epoch on twice the GPUs takes 1.5 times as long: 2/3 of the speed
+    assert facts["bench.scaling_speedup"] == pytest.approx(60 / 90)
+
+
 def test_a_list_of_installed_software_is_no_comparison() -> None:
     assert job("PyTorch version: 2.1.0\nNvidia driver version: 535.54.03\ncudnn 8.9.2\nTime: 4.2 s\n") == {}
 

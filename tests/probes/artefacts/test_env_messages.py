@@ -184,6 +184,8 @@ def test_a_healthy_line_says_nothing(text: str) -> None:
     ("text", "available"),
     [
         ("torch.cuda.is_available(): False", False),
+        ("I ran torch.cuda.is_available(), which still returned False after the update", False),
+        ("`torch.cuda.is_available()` is printing True in the same environment", True),
         (">>> torch.cuda.is_available()\nFalse", False),
         ("Is CUDA available: False", False),
         ("CUDA available: True", True),

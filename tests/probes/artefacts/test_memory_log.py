@@ -44,6 +44,13 @@ def test_growth_within_rounding_does_not_count() -> None:
     assert ("job.memory_grows", "job:this") not in _log([10000, 10001, 10002, 10003])
 
 
+def test_use_of_total_per_epoch_is_device_memory() -> None:
+    lines = "\n".join(f"after epoch {n}: {1000 + 900 * n}MiB / 24576MiB" for n in range(4))
+    assert values(scan(FORMAT, lines))["job.memory_grows", "job:this"] is True
+    level = "\n".join(f"after epoch {n}: 1900MiB / 24576MiB" for n in range(4))
+    assert ("job.memory_grows", "job:this") not in values(scan(FORMAT, level))
+
+
 def test_host_memory_and_single_lines_are_left_alone() -> None:
     assert not _log([1, 2, 3, 4], "memory")
     assert not _log([1000.0, 2000.0])

@@ -15,6 +15,14 @@ def facts(text: str) -> dict[str, Value]:
     return {fact: value for (fact, _), value in values(scan(FORMAT, text)).items()}
 
 
+def test_a_report_says_that_sockets_are_used_instead() -> None:
+    said = facts("All-reduce is slow because NCCL falls back to sockets instead of RoCE between our nodes.")
+    assert said == {"comm.network": "socket", "comm.rdma_wanted": True}
+    assert facts("NCCL is using TCP sockets rather than InfiniBand here")["comm.rdma_wanted"] is True
+    assert facts("NCCL would fall back to sockets instead of InfiniBand without the plugin") == {}
+    assert facts("If the plugin is missing, NCCL falls back to sockets") == {}
+
+
 @pytest.mark.parametrize(
     ("line", "fact", "value"),
     [
