@@ -190,7 +190,9 @@ def _amounts(text: str) -> Iterator[tuple[int, tuple[str, str], float]]:
 def _elliptic(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[str, str], float]]:
     """Times without a noun, after one that has it."""
     first = _PER.search(text)
-    for found in _SAME.finditer(text, first.end()) if first else ():
+    if first is None:
+        return
+    for found in _SAME.finditer(text, first.end()):
         value = parse_duration(f"{found['value'].replace(',', '')}{found['unit']}")
         if value is not None and all(found.end() <= start or found.start() >= end for start, end in taken):
             taken.append(found.span())
