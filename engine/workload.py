@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from gpuwhy.engine.costs import token_seconds
 from gpuwhy.engine.shapes import Shape
@@ -129,8 +130,13 @@ def offered(work: Work, machine: Machine, needed_bytes: float, price_per_hour: f
 def _facts(kind: str, values: dict[str, Value | None], entity: Entity, origin: Origin) -> Iterator[Fact]:
     for name, value in values.items():
         if value is not None:
-            unit = next((unit for end, unit in _UNITS if name.endswith(end)), None)
+            unit = _unit(name)
             yield Fact(f"{kind}.{name}", value, unit, entity, origin)
+
+
+@cache
+def _unit(name: str) -> str | None:
+    return next((unit for end, unit in _UNITS if name.endswith(end)), None)
 
 
 _UNITS = (

@@ -166,9 +166,8 @@ class _Checker:
         if source.kind == "derivations":
             self.derivation(source)
         if "claim" in plain and plain["claim"] not in self.listed_names["claims"]:
-            self.add(
-                source, ("claim",), f"no claim `{plain['claim']}`", _close(plain["claim"], self.listed_names["claims"])
-            )
+            known = self.listed_names["claims"]
+            self.add("unknown-chip", source, ("claim",), f"no claim `{plain['claim']}`", _close(plain["claim"], known))
 
     def placeholders(self, source: Source, path: tuple[str | int, ...], text: str) -> None:
         for match in PLACEHOLDER.finditer(text):

@@ -53,7 +53,7 @@ def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -
         if config is None:
             assert parameters is not None
             return of_parameters(parameters, kv_heads)
-        found = of_config(_json(config))
+        found = of_config(read_json(config))
     except ShapeError as error:
         raise click.UsageError(f"{config}: {error}" if config else str(error)) from None
     if parameters is None:
@@ -63,7 +63,8 @@ def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -
     return replace(found, parameters=parameters)
 
 
-def _json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, object]:
+    """The JSON object of a file. Raises `click.UsageError` for anything else."""
     try:
         with path.open("rb") as file:
             document = json.loads(file.read(MAX_CONFIG_BYTES))

@@ -8,25 +8,44 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
 
-KINDS = ("gpus", "instances", "prices", "claims")
+KINDS = ("gpus", "instances", "prices", "claims", "import")
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("query", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--machine", help="With import of a price: the machine type that it is of.")
+@click.option("--region", help="With import of a price: the region that it is of.")
+@click.option("--date", help="With import of a price: the day that it is of, 2026-11-30.")
+@overlay_option
 @rules_option
-def catalog(kind: str, query: tuple[str, ...], form: str, rules: Path | None) -> None:
+def catalog(
+    kind: str,
+    query: tuple[str, ...],
+    form: str,
+    machine: str | None,
+    region: str | None,
+    date: str | None,
+    overlays: tuple[Path, ...],
+    rules: Path | None,
+) -> None:
     """List GPUs, instance types, prices or judged claims; QUERY keeps those that hold all its words.
+
+    `import FILE` prints an overlay made from the JSON of `aliyun ecs DescribeInstanceTypes`, or with --machine,
+    --region and --date from that of `aliyun ecs DescribePrice --PriceUnit Hour`: read it, use it with --overlay.
 
     Every value has its source; `gpuwhy catalog claims a10-mig` shows what is said of MIG on the A10 and what is so.
     """
-    kb = knowledge(rules)
+    kb = with_overlays(knowledge(rules), overlays)
+    if kind == "import":
+        _import(kb, query, machine, region, date)
+        return
     asked = " ".join(query)
     found = [one for one in _entries(kb, kind) if _matches(one, asked, kind)]
     found = [one for one in found if _is_named(one, asked)] or found
@@ -41,6 +60,31 @@ def catalog(kind: str, query: tuple[str, ...], form: str, rules: Path | None) ->
 
     lines = [line for one in found for line in _TEXTS[kind](one)]
     sys.stdout.write(encodable("\n".join(lines) + "\n", sys.stdout.encoding or "utf-8"))
+
+
+def _import(
+    kb: KnowledgeBase, files: tuple[str, ...], machine: str | None, region: str | None, date: str | None
+) -> None:
+    from gpuwhy.kb import overlay
+    from gpuwhy.kb.errors import KnowledgeError
+    from gpuwhy.tui.amounts import read_json
+
+    if len(files) != 1:
+        fail("import takes one file", "the JSON that `aliyun ecs DescribeInstanceTypes` printed")
+    document = read_json(Path(files[0]))
+    try:
+        if "PriceInfo" in document:
+            if machine is None or region is None or date is None:
+                fail("a price needs --machine, --region and --date", "the answer does not tell them")
+            made = overlay.text(overlay.of_price(document, machine, region, date), "aliyun ecs DescribePrice")
+        else:
+            made = overlay.text(overlay.of_instance_types(document, kb.catalogue), "aliyun ecs DescribeInstanceTypes")
+        overlay.check(made.encode(), files[0])
+    except overlay.OverlayError as error:
+        fail(f"{files[0]}: {error}")
+    except KnowledgeError as error:
+        fail(f"{files[0]} gives no usable overlay: {error.problems[0]}")
+    sys.stdout.write(made)
 
 
 def _entries(kb: KnowledgeBase, kind: str) -> list[dict[str, Any]]:

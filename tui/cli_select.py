@@ -12,7 +12,7 @@ import click
 from gpuwhy.tui import amounts
 from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
 from gpuwhy.tui.exit_codes import ExitCode
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
     from gpuwhy.engine.workload import Work
@@ -67,6 +67,7 @@ BOUND_BY = (
 )
 @click.option("--all", "every", is_flag=True, help="Every type that would do, not the first eight.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@overlay_option
 @rules_option
 @click.pass_context
 def select(context: click.Context, /, rules: Path | None, form: str, every: bool, **given: Any) -> None:
@@ -80,7 +81,7 @@ def select(context: click.Context, /, rules: Path | None, form: str, every: bool
     """
     from gpuwhy.engine.selection import choose
 
-    kb = knowledge(rules)
+    kb = with_overlays(knowledge(rules), given["overlays"])
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
     work = _work(given)

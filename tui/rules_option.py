@@ -31,6 +31,32 @@ def knowledge(rules: Path | None) -> KnowledgeBase:
         fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
 
 
+overlay_option = click.option(
+    "--overlay",
+    "overlays",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Newer machine types and prices, as `gpuwhy catalog import` writes them.",
+)
+
+
+def with_overlays(kb: KnowledgeBase, overlays: tuple[Path, ...]) -> KnowledgeBase:
+    """The knowledge with newer machine types and prices. Ends the process where one cannot be used, and says why."""
+    if not overlays:
+        return kb
+    from gpuwhy.kb.overlay import merged, read
+    from gpuwhy.kb.records import replace
+
+    try:
+        return replace(kb, catalogue=merged(kb.catalogue, [read(path) for path in overlays]))
+    except KnowledgeError as error:
+        for problem in error.problems:
+            click.echo(str(problem), err=True)
+        fail("an overlay cannot be used, for the reason(s) above")
+    except OSError as error:
+        fail(f"an overlay cannot be read: {error}")
+
+
 def fail(message: str, hint: str = "") -> NoReturn:
     """End the process: what was given cannot be used."""
     from gpuwhy.tui.wording import encodable, visible

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
+import sys
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from bench.sizing import MEDIAN_WANTED, WORST_WANTED, Row, rows
 from gpuwhy.engine.shapes import ShapeError, of_config, of_parameters
 from gpuwhy.engine.sizing import Serving, Training, kv_cache_bytes, serving, training
+from tests.conftest import ROOT
 
-PUBLISHED = list(rows())
+
+def published() -> ModuleType:
+    """The table of published figures, which stands among the measurements and not in the package."""
+    spec = importlib.util.spec_from_file_location("published_sizes", ROOT / "bench" / "sizing.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLE = published()
+PUBLISHED = list(TABLE.rows())
 
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.name.replace(" ", "-"))
-def test_a_published_measurement_is_reproduced(row: Row) -> None:
-    assert abs(row.error) <= WORST_WANTED, f"{row.predicted:.1f} for {row.published} {row.unit} of {row.source}"
+def test_a_published_measurement_is_reproduced(row: Any) -> None:
+    assert abs(row.error) <= TABLE.WORST_WANTED, f"{row.predicted:.1f} for {row.published} {row.unit} of {row.source}"
 
 
 def test_half_of_the_measured_rows_are_met_closely() -> None:
     measured = [abs(row.error) for row in PUBLISHED if not row.name.startswith("ZeRO")]
-    assert statistics.median(measured) <= MEDIAN_WANTED
+    assert statistics.median(measured) <= TABLE.MEDIAN_WANTED
 
 
 def parts(method: str, **more: object) -> dict[str, float]:

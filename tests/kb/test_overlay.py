@@ -1,0 +1,71 @@
+"""What a provider prints becomes an overlay that can be read, checked and used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuwhy.kb.catalogue import Catalogue
+from gpuwhy.kb.errors import KnowledgeError
+from gpuwhy.kb.load import load
+from gpuwhy.kb.offers import machines, prices
+from gpuwhy.kb.overlay import OverlayError, check, merged, of_instance_types, of_price, text
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load().catalogue
+
+
+def answer(**changed: Any) -> dict[str, Any]:
+    one = {
+        "InstanceTypeId": "ecs.gn7i-c8g1.2xlarge",
+        "InstanceTypeFamily": "ecs.gn7i",
+        "CpuCoreCount": 8,
+        "MemorySize": 32.0,
+        "GPUAmount": 1,
+        "GPUSpec": "NVIDIA A10",
+        "InstanceBandwidthRx": 16_000_000,
+    }
+    return {"InstanceTypes": {"InstanceType": [one | changed, {"InstanceTypeId": "ecs.g7.large", "GPUAmount": 0}]}}
+
+
+def test_a_type_that_is_known_is_replaced(catalogue: Catalogue) -> None:
+    overlay = check(text(of_instance_types(answer(), catalogue), "a test").encode(), "overlay.yaml")
+    found = {one.name: one for one in machines(merged(catalogue, [overlay]))}
+    assert len(found) == 117
+    assert found["ecs.gn7i-c8g1.2xlarge"].memory_bytes == 32 * 2**30
+    assert found["ecs.gn7i-c8g1.2xlarge"].network_bytes_per_second == 2e9  # 16,000,000 kbit/s
+
+
+def test_a_new_family_comes_with_its_card(catalogue: Catalogue) -> None:
+    new = answer(InstanceTypeId="ecs.gn10x.large", InstanceTypeFamily="ecs.gn10x", GPUSpec="NVIDIA L40S")
+    overlay = check(text(of_instance_types(new, catalogue), "a test").encode(), "overlay.yaml")
+    found = {one.name: one for one in machines(merged(catalogue, [overlay]))}
+    assert found["ecs.gn10x.large"].gpu_memory_bytes == 46_068 * 2**20
+
+
+def test_a_newer_price_comes_last(catalogue: Catalogue) -> None:
+    document = {"PriceInfo": {"Price": {"TradePrice": 8.5, "Currency": "CNY"}}}
+    made = of_price(document, "ecs.gn7i-c8g1.2xlarge", "cn-beijing", "2026-11-30")
+    overlay = check(text(made, "a test").encode(), "overlay.yaml")
+    known = {(one.machine, one.region): one for one in prices(merged(catalogue, [overlay]))}
+    assert known["ecs.gn7i-c8g1.2xlarge", "cn-beijing"].per_hour == 8.5
+    assert known["ecs.gn7i-c8g1.2xlarge", "cn-shanghai"].per_hour == 9.5326
+
+
+@pytest.mark.parametrize("document", [{}, {"InstanceTypes": []}, {"InstanceTypes": {"InstanceType": [1]}}])
+def test_what_holds_no_machine_types_is_refused(catalogue: Catalogue, document: dict[str, Any]) -> None:
+    with pytest.raises(OverlayError):
+        of_instance_types(document, catalogue)
+
+
+def test_a_type_without_memory_is_refused(catalogue: Catalogue) -> None:
+    with pytest.raises(OverlayError, match="MemorySize"):
+        of_instance_types(answer(MemorySize=None), catalogue)
+
+
+def test_an_overlay_that_breaks_the_form_is_refused() -> None:
+    with pytest.raises(KnowledgeError):
+        check(b"machines: [{name: x}]\n", "overlay.yaml")
