@@ -38,6 +38,7 @@ COMMANDS = {
     "collect": "cli_collect",
     "incident": "cli_incident",
     "probe": "cli_live",
+    "serve": "cli_serve",
     "select": "cli_select",
     "size": "cli_size",
     "rules": "cli_rules",
@@ -89,7 +90,8 @@ def main(context: click.Context, demo: bool) -> None:
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     if context.invoked_subcommand is not None:
         return
-    if not all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr)):
+    served = bool(os.environ.get("TEXTUAL_DRIVER"))  # by `gpuwhy serve`: a browser stands for the terminal
+    if not served and not all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr)):
         if demo:
             fail("the guided diagnosis needs a terminal", "gpuwhy diagnose FILE works without one")
         click.echo(context.get_help())

@@ -10,11 +10,13 @@ import pytest
 from gpuwhy.engine.model import Status
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.tui.app.panes import named
 from gpuwhy.tui.incident import journal as journals
-from gpuwhy.tui.incident.events import Added, Answered, Applied, Withdrawn
+from gpuwhy.tui.incident.events import Added, Answered, Applied, Looked, Started, Supposed, Withdrawn
 from gpuwhy.tui.incident.session import Session, statuses
 from gpuwhy.tui.incident.ticket import ticket
 from gpuwhy.tui.incident.verification import CANNOT_TELL, NOT, RECOVERED
+from gpuwhy.tui.incident.vitals import Course, to_text
 from gpuwhy.tui.redaction import redacted
 
 # 4.87 GiB reserved and unused, 1.5 GiB asked for, 0.4 GiB free: in pieces. 22.75 GiB live, 1.5 GiB asked for: too much.
@@ -126,3 +128,43 @@ def test_one_thing_has_one_placeholder() -> None:
 @pytest.mark.parametrize("kept", ["driver 535.104.05", "CUDA 12.2.1", "12:00:01", "0000:3b:00.0", "torch 2.1.0.1234"])
 def test_versions_times_and_bus_numbers_stay(kept: str) -> None:
     assert redacted(kept) == kept
+
+
+def test_a_supposition_counts_before_what_was_read_until_it_is_taken_back() -> None:
+    session = begun(IN_PIECES)
+    before = session.snapshot()
+    (read,) = [one for one in before.report.diagnosis.facts if one.id == "oom.reserved_unallocated_bytes"]
+    session.record(Supposed(named(read), "64 MiB"))
+    supposed = session.snapshot()
+    assert supposed.supposed == ((named(read), "64 MiB"),)
+    assert not statuses(supposed.report)["oom.fragmentation"].asserted
+    assert "oom.fragmentation" in {one.conclusion for one in supposed.changes}
+    for fact, _ in supposed.supposed:
+        session.record(Withdrawn(fact))
+    assert statuses(session.snapshot().report) == statuses(before.report)
+
+
+def test_nobody_is_asked_what_the_symptom_says() -> None:
+    session = Session(kb())
+    session.record(Started("slow", "1.0"))
+    (fact,) = [one for one in session.snapshot().report.diagnosis.facts if one.id == "job.kind"]
+    assert (fact.value, fact.origin.where()) == ("training", "symptom")
+    session.record(Answered("job.kind", "finetuning"))
+    (fact,) = [one for one in session.snapshot().report.diagnosis.facts if one.id == "job.kind"]
+    assert fact.value == "finetuning"
+
+
+def test_the_page_draws_the_curves_of_the_look_and_runs_nothing() -> None:
+    session = Session(kb())
+    session.start("slow")
+    course = Course(
+        0, "<script>", (0.0, 10.0, 20.0), ((0.0, 0.5, 1.0), (0.25, None, 0.25), (None,) * 3), ("100 %", "", "")
+    )
+    session.record(Looked("{}", 20.0, to_text([course])))
+    page = ticket(session.snapshot(), "html")
+    # 640 wide from x = 4 on; 90 high from y = 5 on, upside down
+    assert 'd="M4.0 95.0 L324.0 50.0 L644.0 5.0"' in page
+    assert 'd="M4.0 72.5 M644.0 72.5"' in page
+    assert page.count("<path") == 2
+    assert "<script" not in page
+    assert 'src="' not in page
