@@ -10,15 +10,16 @@ from gpuwhy.engine.lint_codes import Finding, finding
 from gpuwhy.kb.build import Source
 from gpuwhy.kb.checks import conditions_in
 from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator, references, to_plain
-from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
+from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Selection, Signature
 from gpuwhy.kb.units import parse_quantity
 
 Path = tuple[str | int, ...]
+RULES = ("derivations", "signatures", "fixes", "selections")
 
 
 def check(kb: KnowledgeBase, sources: Iterable[Source]) -> Iterator[Finding]:
     """All findings about the logic of rules."""
-    by_id = {source.data["id"]: source for source in sources if source.kind in ("derivations", "signatures", "fixes")}
+    by_id = {source.data["id"]: source for source in sources if source.kind in RULES}
     for signature in kb.signatures:
         if signature.id in by_id:
             alone = len(kb.signatures.about(signature.concludes)) == 1
@@ -26,6 +27,9 @@ def check(kb: KnowledgeBase, sources: Iterable[Source]) -> Iterator[Finding]:
     for derivation in kb.derivations:
         if derivation.id in by_id and derivation.when is not None:
             yield from _alone(kb.facts, derivation.when, by_id[derivation.id], ("when",))
+    for selection in kb.selections:
+        if selection.id in by_id:
+            yield from _alone(kb.facts, selection.when, by_id[selection.id], ("when",))
     for fix in kb.fixes:
         if fix.id in by_id:
             yield from _fix(kb.facts, fix, by_id[fix.id])
@@ -130,7 +134,7 @@ def _repeated(kb: KnowledgeBase, by_id: Mapping[str, Source]) -> Iterator[Findin
             yield finding(by_id[rule.id].at("id"), "duplicate-rule", f"the same logic as {first}")
 
 
-def logic(rule: Signature | Derivation | Fix) -> dict[str, Any]:
+def logic(rule: Signature | Derivation | Fix | Selection) -> dict[str, Any]:
     """What a rule says, as plain data: without words, references, version and status."""
     if isinstance(rule, Signature):
         return {
@@ -142,6 +146,8 @@ def logic(rule: Signature | Derivation | Fix) -> dict[str, Any]:
     if isinstance(rule, Derivation):
         parts: dict[str, Any] = {"gives": rule.gives, "scope": rule.scope, "formula": repr(rule.formula)}
         return parts | {"value": repr(rule.value), "otherwise": repr(rule.otherwise), "when": _bare(rule.when)}
+    if isinstance(rule, Selection):
+        return {"then": rule.then, "scope": rule.scope, "when": _bare(rule.when), "claim": rule.claim}
     unless = [(_bare(one.when), one.demotes) for one in rule.unless]
     return {"conclusions": rule.conclusions, "scope": rule.scope, "when": _bare(rule.when), "unless": unless}
 

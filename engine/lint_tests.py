@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gpuwhy.engine.lint_codes import Finding, finding
+from gpuwhy.engine.lint_logic import RULES
 from gpuwhy.engine.rule_cases import TEST_ENDING, AnyRule, Case, cases_beside, cases_file, rules_of
 from gpuwhy.engine.rule_selftest import does
 from gpuwhy.kb.build import Source
@@ -16,7 +17,7 @@ from gpuwhy.kb.records import replace
 
 def check(kb: KnowledgeBase, sources: Iterable[Source], folder: Path) -> Iterator[Finding]:
     """All findings about test cases."""
-    by_id = {source.data["id"]: source for source in sources if source.kind in ("derivations", "signatures", "fixes")}
+    by_id = {source.data["id"]: source for source in sources if source.kind in RULES}
     expected = set()
     for rule in rules_of(kb):
         expected.add(cases_file(rule))
@@ -51,7 +52,7 @@ def _lacking(rule: AnyRule, cases: list[Case]) -> Iterator[str]:
 
 
 def _stray(expected: set[str], folder: Path) -> Iterator[Finding]:
-    for kind in ("derivations", "fixes", "signatures"):
+    for kind in sorted(RULES):
         for path in sorted((folder / kind).rglob(f"*{TEST_ENDING}")):
             relative = path.relative_to(folder).as_posix()
             rule = folder / (relative.removesuffix(TEST_ENDING) + ".yaml")

@@ -12,11 +12,11 @@ from gpuwhy.kb.errors import Location
 FIXABLE = ("schema-line", "whitespace", "id-path")
 
 _SCHEMAS = {
-    "signatures": "signature", "derivations": "derivation", "fixes": "fix", "facts": "facts",
+    "signatures": "signature", "derivations": "derivation", "fixes": "fix", "selections": "selection", "facts": "facts",
     "references": "references",
     "conclusions": "conclusions", "catalogue": "catalogue", "pack.yaml": "pack", "pipeline.yaml": "pipeline",
 }  # fmt: skip
-_PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive"}
+_PREFIX = {"signatures": "sig", "fixes": "fix", "derivations": "derive", "selections": "select"}
 _LINE = "# yaml-language-server: $schema="
 
 

@@ -7,8 +7,10 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "diff": "diff",
     "lint": "lint",
     "list": "show",
+    "mutate": "mutate",
     "selftest": "test",
     "show": "show",
     "test": "test",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -149,3 +150,47 @@ def test_lint_of_a_pack_that_cannot_be_read_tells_where(pack: Path) -> None:
     done = ask("lint", "--rules", "pack")
     assert done.exit_code == 1
     assert "pack/pack.yaml:1:1: error: `version` is a required property [schema]\n" in done.stdout
+
+
+def test_mutate_names_changes_that_no_case_notices() -> None:
+    done = ask("mutate", "--rules", "pack", "derive.*")
+    assert (done.exit_code, done.stdout) == (0, "1 of 1 changes noticed (100 %)\n")
+    done = ask("mutate", "--rules", "pack", "sig.oom.pieces")
+    change = "requires: max(gpu.power_watts) lt 300: becomes 315"
+    line = f"pack/signatures/oom/pieces.yaml: sig.oom.pieces: no case notices: {change}"
+    assert (done.exit_code, line in done.stdout.splitlines()) == (1, True)
+    assert ask("mutate", "--rules", "pack", "sig.oom.pieces", "--at-least", "10").exit_code == 0
+
+
+def git(*words: str) -> None:
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *names, *words], check=True, capture_output=True)
+
+
+def test_diff_reads_git_revisions_without_a_checkout(pack: Path) -> None:
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    path = pack / "derivations/oom/slack.yaml"
+    path.write_text(path.read_text().replace("version: 1.0.0", "version: 1.1.0").replace("title: Un", "title: "))
+    git("commit", "-qam", "two")
+    path.write_text(path.read_text().replace("formula: ", "formula: 2 * "))
+    done = ask("diff", "HEAD~1..HEAD", "--rules", "pack")
+    assert done.exit_code == 0
+    assert "derive.oom.slack 1.0.0 -> 1.1.0: needs patch, given minor: ok\n  words only\n" in done.stdout
+    done = ask("diff", "HEAD~1", "--rules", "pack", "--format", "md")
+    assert done.exit_code == 1
+    row = "| `derive.oom.slack` | 1.0.0 → 1.1.0 | major | minor ❌ | 1 old case judged otherwise |"
+    assert row in done.stdout.splitlines()
+    assert "- flips derive.oom.slack, a half: 0.5 -&gt; 1" in done.stdout.replace("->", "-&gt;")
+
+
+def test_diff_fails_closed(pack: Path) -> None:
+    git("init", "-q")
+    (pack / "pack.yaml").write_text("name: small\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    (pack / "pack.yaml").write_text("name: small\nversion: 1.0.0\n")
+    assert ask("diff", "HEAD", "--rules", "pack").exit_code == 2
+    assert ask("diff", "nowhere", "--rules", "pack").exit_code == 2
+    assert ask("diff", "--output=x", "--rules", "pack").exit_code == 2

@@ -9,6 +9,8 @@ from pathlib import Path
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,80}(?:\.[a-z0-9_]{1,80}){1,6}")
 _KEYWORD = re.compile(r"\b[a-z]{1,40}__[a-z0-9_]{1,80}(?==)")
 _PATTERN = re.compile(r'f"([a-z][a-z0-9_]{0,40}\.[a-z0-9_.]{0,80}(?:\{[^{}"]{1,80}\}[a-z0-9_.]{0,80}){1,4})"')
+_JOINED = re.compile(r'f"\{[a-z_]{1,40}\}\.\{[a-z_]{1,40}\}"')
+_QUOTED = re.compile(r'"([a-z][a-z0-9_]{0,80})"')
 _HOLE = re.compile(r"\{[^{}]{1,80}\}")
 _TOKEN = re.compile(r"[a-z0-9_]{1,100}")
 
@@ -25,10 +27,17 @@ def supplied(words: Iterable[str]) -> frozenset[str]:
             texts.append(path.read_text("utf-8"))
     text = "\n".join(texts)
     written = {*_WORD.findall(text), *(one.replace("__", ".", 1) for one in _KEYWORD.findall(text))}
+    parts = [set(_QUOTED.findall(one)) for one in texts if _JOINED.search(one)]
     tokens = set(_TOKEN.findall(text))
     found = sorted(set(_PATTERN.findall(text)))
     patterns = [_expression(one, hole) for one in found for hole in ("([a-z0-9_]+?)", "([a-z0-9_]+)")]
-    return frozenset(word for word in words if word in written or _fits(word, patterns, tokens))
+    return frozenset(word for word in words if word in written or _fits(word, patterns, tokens) or _joined(word, parts))
+
+
+def _joined(word: str, parts: Iterable[set[str]]) -> bool:
+    """True if a file that joins words with a dot has both halves of this one as words."""
+    first, _, rest = word.partition(".")
+    return any(first in known and rest in known for known in parts)
 
 
 def _expression(pattern: str, hole: str) -> re.Pattern[str]:

@@ -1,0 +1,247 @@
+"""Two versions of a pack compared by what their rules say, not by their text: what changed, and the bump that needs.
+
+A verdict that flips on an old case or a recorded host needs a major bump, changed logic without a flip a minor one,
+changed words a patch. The cases of the old version are replayed, so that editing a case together with its rule hides
+nothing. What cannot be compared needs a major bump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuwhy.engine.lint_logic import logic
+from gpuwhy.engine.rule_cases import AnyRule, Case, cases_file, read, rules_of
+from gpuwhy.engine.rule_selftest import does
+from gpuwhy.engine.rule_tests import prepare, same, say
+from gpuwhy.engine.signatures import needs
+from gpuwhy.kb.errors import KnowledgeError
+from gpuwhy.kb.expressions import refs_of
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature
+from gpuwhy.kb.records import dataclass, replace
+
+BUMPS = ("none", "patch", "minor", "major")
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A version of a pack: its rules, and the folder that its files stand in."""
+
+    kb: KnowledgeBase
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A verdict that differs: of which rule, on which case, before and after."""
+
+    rule: str
+    case: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of a rule. `needed` and `given` are bumps; `reasons` say why that much is needed."""
+
+    id: str
+    kind: str
+    before: str
+    after: str
+    needed: str
+    given: str
+    reasons: tuple[str, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    logic: tuple[tuple[str, str, str], ...] = ()
+    sentence: tuple[str, str] | None = None
+    about: tuple[str, ...] = ()
+
+    @property
+    def enough(self) -> bool:
+        """True if the version says as much as changed, or more."""
+        return self.given in BUMPS and BUMPS.index(self.given) >= BUMPS.index(self.needed)
+
+
+def compare(old: Pack, new: Pack) -> list[Change]:
+    """Every rule that was added, removed or changed, by id."""
+    before = {rule.id: rule for rule in rules_of(old.kb)}
+    after = {rule.id: rule for rule in rules_of(new.kb)}
+    found = []
+    for name in sorted({*before, *after}):
+        if name not in before:
+            found.append(Change(name, "added", "", after[name].version, "none", "none"))
+        elif name not in after:
+            reasons = ("ids are never removed without a major version of the pack",)
+            found.append(Change(name, "removed", before[name].version, "", "major", "none", reasons))
+        elif _content(old, before[name]) != _content(new, after[name]):
+            found.append(_changed(old, new, before[name], after[name]))
+    return found
+
+
+def pack_bump(changes: Iterable[Change]) -> str:
+    """The bump that the pack needs: the largest of its rules; a new rule is minor, a removed one major."""
+    needed = ["minor" if one.kind == "added" else one.needed for one in changes]
+    return max(needed, key=BUMPS.index, default="none")
+
+
+def bump(before: str, after: str) -> str:
+    """The bump from one version to the next; `lower` where the next one is no later."""
+    old, new = ([int(part) for part in one.split(".")] for one in (before, after))
+    if old == new:
+        return "none"
+    if new < old:
+        return "lower"
+    return ("major", "minor", "patch")[next(place for place in range(3) if old[place] != new[place])]
+
+
+def _content(pack: Pack, rule: AnyRule) -> bytes:
+    return (pack.folder / rule.file).read_bytes()
+
+
+def _changed(old: Pack, new: Pack, before: AnyRule, after: AnyRule) -> Change:
+    reasons = list(_grave(before, after))
+    flips, trouble = _replay(old, new, before, after)
+    for rule in _behind(old, new, before):
+        more, _ = _replay(old, new, rule, next(one for one in rules_of(new.kb) if one.id == rule.id))
+        flips += more
+    reasons += trouble
+    if flips:
+        reasons.append(f"{len(flips)} old case{'s' if len(flips) > 1 else ''} judged otherwise")
+    parts = tuple(_parts(before, after))
+    needed = "major" if reasons else "minor" if parts else "patch"
+    if parts and not reasons:
+        reasons.append("the logic changed; no known verdict flips")
+    return Change(
+        id=before.id,
+        kind="changed",
+        before=before.version,
+        after=after.version,
+        needed=needed,
+        given=bump(before.version, after.version),
+        reasons=tuple(reasons) or ("words only",),
+        flips=tuple(flips),
+        logic=parts,
+        sentence=_sentences(old, new, before, after),
+        about=_about(before) if isinstance(before, Signature) else (),
+    )
+
+
+def _grave(before: AnyRule, after: AnyRule) -> Iterator[str]:
+    """Changes that need a major bump whatever the cases say."""
+    about = (_about(before), _about(after))
+    if about[0] != about[1]:
+        yield f"it is about {', '.join(about[1])} instead of {', '.join(about[0])}"
+    if before.scope != after.scope:
+        yield f"it is judged for each {after.scope} instead of each {before.scope}"
+    if before.status != after.status and after.status != "stable":
+        yield f"its status became {after.status}"
+    if isinstance(before, Signature) and isinstance(after, Signature) and after.priority < before.priority:
+        yield f"its priority fell from {before.priority} to {after.priority}"
+    fresh = _required(after) - _required(before)
+    if fresh:
+        yield f"it newly needs {', '.join(sorted(fresh))}"
+
+
+def _about(rule: AnyRule) -> tuple[str, ...]:
+    if isinstance(rule, Signature):
+        return (rule.concludes,)
+    if isinstance(rule, Selection):
+        return (rule.then,)
+    return (rule.gives,) if isinstance(rule, Derivation) else rule.conclusions
+
+
+def _required(rule: AnyRule) -> set[str]:
+    trees: list[Any] = []
+    if isinstance(rule, Signature):
+        trees = [rule.given, rule.requires]
+    elif isinstance(rule, Derivation):
+        trees = [rule.formula, rule.when]
+    else:
+        trees = [rule.when]
+    return {ref.fact for tree in trees for ref in refs_of(tree)}
+
+
+def _replay(old: Pack, new: Pack, before: AnyRule, after: AnyRule) -> tuple[list[Flip], list[str]]:
+    """The old cases of a rule, judged by the old pack and by the new one; and what keeps cases from being judged."""
+    path = old.folder / cases_file(before)
+    if not path.is_file():
+        return [], ["the old version has no cases to compare by"]
+    content, name = path.read_bytes(), cases_file(before)
+    try:
+        first = read(old.kb, before, content, name, old.folder)
+        second = read(new.kb, after, content, name, old.folder)
+    except KnowledgeError as error:
+        return [], [f"old cases cannot be judged any more: {error.problems[0]}"]
+    flips = []
+    for one, other in zip(first, second, strict=True):
+        was, now = _verdict(old.kb, one), _verdict(new.kb, other)
+        if not same(was, now):
+            flips.append(Flip(before.id, one.name, _word(was), _word(now)))
+    return flips, []
+
+
+def _verdict(kb: KnowledgeBase, case: Case) -> Any:
+    return say(case.rule, prepare(kb, case)).verdict
+
+
+def _word(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _behind(old: Pack, new: Pack, rule: AnyRule) -> list[Signature]:
+    """The signatures that read what a derivation gives, however far behind, and are in both versions."""
+    if not isinstance(rule, Derivation):
+        return []
+    reading, there = needs(old.kb), {outline.id for outline in new.kb.signatures.outlines}
+    return [one for one in old.kb.signatures if rule.gives in reading[one.id] and one.id in there]
+
+
+def _parts(before: AnyRule, after: AnyRule) -> Iterator[tuple[str, str, str]]:
+    """The parts of the logic that differ, before and after."""
+    left, right = _whole_logic(before), _whole_logic(after)
+    for key in dict.fromkeys([*left, *right]):
+        if left.get(key) != right.get(key):
+            yield key, _plain(left.get(key)), _plain(right.get(key))
+
+
+def _whole_logic(rule: AnyRule) -> Mapping[str, Any]:
+    """What a rule does: its conditions, its rank, and of a fix the commands."""
+    found = logic(rule)
+    if isinstance(rule, Signature):
+        return found | {"priority": rule.priority, "status": rule.status}
+    if isinstance(rule, Fix):
+        commands = [step.command for step in rule.steps]
+        return found | {"order": rule.order, "restart": rule.restart, "commands": commands, "status": rule.status}
+    return found | {"status": rule.status}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict) and "fact" in value:
+        than = value.get("than", {}).get("fact")
+        right = than if than else value.get("value", "")
+        times = f"{value['times']:g} x " if "times" in value else ""
+        over = f"{value['over']}(" if "over" in value else ""
+        return f"{over}{value['fact']}{')' if over else ''} {value['op']} {times}{right}".strip()
+    if isinstance(value, dict):
+        return "; ".join(f"{key} ({_plain(one)})" for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(one) for one in value)
+    return "" if value is None else str(value)
+
+
+def _sentences(old: Pack, new: Pack, before: AnyRule, after: AnyRule) -> tuple[str, str] | None:
+    """The sentence of the first old case in which the rule does what it is for, before and after, if they differ."""
+    path = old.folder / cases_file(before)
+    if not isinstance(before, Signature) or not path.is_file():
+        return None
+    try:
+        case = next((one for one in read(old.kb, before, path.read_bytes(), "", old.folder) if does(one)), None)
+        if case is None:
+            return None
+        was = say(before, prepare(old.kb, case)).because or ""
+        now = say(after, prepare(new.kb, replace(case, rule=after))).because or ""
+    except (KnowledgeError, KeyError):
+        return None
+    return None if was == now else (was, now)
