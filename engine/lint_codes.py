@@ -49,7 +49,7 @@ _ERRORS = {
     "unknown-fact": ("A fact that the vocabulary does not have.", "add it to facts/"),
     "unknown-conclusion": ("A conclusion that the vocabulary does not have.", "add it to conclusions/"),
     "unknown-reference": ("A reference that does not exist.", "add it to references/"),
-    "unknown-chip": ("A chip that the catalogue does not have.", ""),
+    "unknown-chip": ("A chip, family, work or claim that the catalogue does not have.", ""),
     "duplicate-id": ("An id is used twice.", ""),
     "id-path": ("An id that does not follow the path of its file.", "--fix writes it"),
     "bad-fact": ("A fact whose type, choices or unit do not go together.", ""),

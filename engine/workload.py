@@ -77,61 +77,61 @@ def needs(work: Work) -> list[Fact]:
     seconds = work.hours * 3600 if work.hours is not None else None
     offloaded = work.shape.parameters * (OPTIMIZER_BYTES[work.optimizer] + 4.0) if work.offload != "none" else None
     values: dict[str, Value | None] = {
-        "task": work.task,
-        "method": work.method,
-        "dtype": work.dtype,
-        "parameters": work.shape.parameters,
-        "host_memory_bytes": offloaded,
-        "rented_seconds": seconds,
-        "interruptible": work.interruptible,
-        "token_seconds": work.token_seconds,
-        "concurrency": work.concurrency,
-        "partitions": work.partitions,
-        "hosts": work.hosts,
-        "budget_per_hour": work.budget_per_hour,
-        "gpu_limit": work.gpu_limit,
-        "bound_by": work.bound_by,
-        "data_bytes_per_second": work.data_bytes_per_second,
+        "need.task": work.task,
+        "need.method": work.method,
+        "need.dtype": work.dtype,
+        "need.parameters": work.shape.parameters,
+        "need.host_memory_bytes": offloaded,
+        "need.rented_seconds": seconds,
+        "need.interruptible": work.interruptible,
+        "need.token_seconds": work.token_seconds,
+        "need.concurrency": work.concurrency,
+        "need.partitions": work.partitions,
+        "need.hosts": work.hosts,
+        "need.budget_per_hour": work.budget_per_hour,
+        "need.gpu_limit": work.gpu_limit,
+        "need.bound_by": work.bound_by,
+        "need.data_bytes_per_second": work.data_bytes_per_second,
     }
-    return list(_facts("need", values, JOB, Origin(OriginKind.PERSON, "request")))
+    return list(_facts(values, JOB, Origin(OriginKind.PERSON, "request")))
 
 
 def offered(work: Work, machine: Machine, needed_bytes: float, price_per_hour: float | None) -> list[Fact]:
     """The facts of one machine type, and what the work would need of it. What is not known is left out."""
     capability, slow = machine.compute_capability, token_seconds(work.shape, work, machine) if work.serves else None
     values: dict[str, Value | None] = {
-        "gpu": machine.gpu,
-        "family": machine.family,
-        "status": machine.status,
-        "gpus": machine.gpus,
-        "gpu_memory_bytes": machine.gpu_memory_bytes or None,
-        "host_memory_bytes": machine.memory_bytes,
-        "is_slice": machine.is_slice,
-        "compute_capability": capability,
-        "has_tensor_cores": machine.has_tensor_cores,
-        "supports_bfloat16": machine.supports_bfloat16,
-        "supports_tf32": machine.supports_tf32,
-        "supports_fp8": machine.supports_fp8,
-        "has_nvlink": machine.nvlink_bytes_per_second is not None if machine.gpus > 1 else None,
-        "has_rdma": machine.rdma,
-        "has_mig": machine.mig,
-        "token_seconds": slow,
-        "price_per_hour": price_per_hour,
-        "disk_bytes_per_second": machine.disk_bytes_per_second,
+        "offer.gpu": machine.gpu,
+        "offer.family": machine.family,
+        "offer.status": machine.status,
+        "offer.gpus": machine.gpus,
+        "offer.gpu_memory_bytes": machine.gpu_memory_bytes or None,
+        "offer.host_memory_bytes": machine.memory_bytes,
+        "offer.is_slice": machine.is_slice,
+        "offer.compute_capability": capability,
+        "offer.has_tensor_cores": machine.has_tensor_cores,
+        "offer.supports_bfloat16": machine.supports_bfloat16,
+        "offer.supports_tf32": machine.supports_tf32,
+        "offer.supports_fp8": machine.supports_fp8,
+        "offer.has_nvlink": machine.nvlink_bytes_per_second is not None if machine.gpus > 1 else None,
+        "offer.has_rdma": machine.rdma,
+        "offer.has_mig": machine.mig,
+        "offer.token_seconds": slow,
+        "offer.price_per_hour": price_per_hour,
+        "offer.disk_bytes_per_second": machine.disk_bytes_per_second,
     }
     needed: dict[str, Value | None] = {
-        "gpu_memory_bytes": needed_bytes,
-        "exchanges": machine.gpus > 1 and work.method not in ("lora", "qlora"),
+        "need.gpu_memory_bytes": needed_bytes,
+        "need.exchanges": machine.gpus > 1 and work.method not in ("lora", "qlora"),
     }
-    yielded = list(_facts("offer", values, HOST, Origin(OriginKind.CATALOGUE, machine.source, None, machine.name)))
-    return [*yielded, *_facts("need", needed, JOB, Origin(OriginKind.DERIVED, "memory model"))]
+    yielded = list(_facts(values, HOST, Origin(OriginKind.CATALOGUE, machine.source, None, machine.name)))
+    return [*yielded, *_facts(needed, JOB, Origin(OriginKind.DERIVED, "memory model"))]
 
 
-def _facts(kind: str, values: dict[str, Value | None], entity: Entity, origin: Origin) -> Iterator[Fact]:
+def _facts(values: dict[str, Value | None], entity: Entity, origin: Origin) -> Iterator[Fact]:
     for name, value in values.items():
         if value is not None:
             unit = _unit(name)
-            yield Fact(f"{kind}.{name}", value, unit, entity, origin)
+            yield Fact(name, value, unit, entity, origin)
 
 
 @cache
