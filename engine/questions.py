@@ -63,10 +63,23 @@ def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:
 
 
 def _causes(kb: KnowledgeBase, found: Sequence[Conclusion]) -> list[str]:
-    """Conclusions that nothing speaks of yet, and that would explain one that holds and that nothing explains."""
+    """Conclusions that nothing speaks of yet, and that would explain one that holds and that nothing explains.
+
+    They are of the same area: hardly anything cannot end in a rank that is missing, and to be asked about memory then
+    is to be asked about nothing in particular.
+    """
     names = {one.id for one in found}
     loose = {one.id for one in found if one.status.asserted and one.explained_by is None}
-    return [name for name, spec in kb.conclusions.items() if name not in names and not loose.isdisjoint(spec.explains)]
+    areas = {_area(name) for name in loose}
+    return [
+        name
+        for name, spec in kb.conclusions.items()
+        if name not in names and _area(name) in areas and not loose.isdisjoint(spec.explains)
+    ]
+
+
+def _area(conclusion: str) -> str:
+    return conclusion.partition(".")[0]
 
 
 def _entrances(kb: KnowledgeBase, causes: Sequence[str], world: World) -> list[FactSpec]:

@@ -17,14 +17,16 @@ _LIMITED = re.compile(
     rf" limited by (?P<speed>\d{{1,3}}(?:\.\d)?) GT/s(?: PCIe)? x(?P<width>\d{{1,2}}) link at (?P<at>{ADDRESS})"
     r"(?: \(capable of (?P<capable>\d{1,5}\.\d{1,3}) Gb/s)?"
 )
+_SEVERITY = r"Correct(?:ed|able)|Uncorrect(?:ed|able)(?: \(?(?:Non-)?Fatal\)?)?"
+"""Kernels say corrected or, the recent ones, correctable."""
 _ERROR = re.compile(
     rf"\b(?P<driver>[a-z][a-z0-9_-]{{1,20}}) (?P<device>{ADDRESS}): (?:AER: )?PCIe Bus Error: "
-    r"severity=(?P<severity>Corrected|Uncorrected \(?Non-Fatal\)?|Uncorrected \(?Fatal\)?|Uncorrected)"
+    rf"(?:severity=)?(?P<severity>{_SEVERITY})"
     r"(?:, type=(?P<layer>[A-Za-z ]{4,24}))?"
 )
 _REPORTED = re.compile(
-    rf"\bAER: (?:Multiple )?(?P<severity>Corrected|Uncorrected \(?Non-Fatal\)?|Uncorrected \(?Fatal\)?|Correctable) "
-    rf"error (?:message )?received: (?P<device>{ADDRESS})"
+    rf"\bAER: (?:Multiple )?(?P<severity>{_SEVERITY}) "
+    rf"error (?:message )?received(?::| from) (?P<device>{ADDRESS})"
 )
 _VENDOR = re.compile(rf"\b(?P<device>{ADDRESS}):\s{{1,6}}device \[(?P<vendor>[0-9a-f]{{4}}):[0-9a-f]{{4}}\]")
 _OURS = re.compile(rf"(?:NVRM: Xid \(|NVRM: GPU (?:at )?)(?:PCI:)?(?P<device>{ADDRESS})")

@@ -172,6 +172,20 @@ def test_an_error_that_is_only_announced_counts_and_a_graver_one_is_told_apart()
     assert found["gpu.aer_nonfatal_count", "gpu:0000:41:00.0"] == 1
 
 
+def test_the_words_of_recent_kernels() -> None:
+    found = values(
+        scan(
+            kernel_pcie.FORMAT,
+            "pcieport 0000:40:01.1: AER: Correctable error message received from 0000:40:01.1\n"
+            "pcieport 0000:40:01.1: PCIe Bus Error: severity=Correctable, type=Data Link Layer, (Transmitter ID)\n"
+            "pcieport 0000:40:01.1: AER: Uncorrectable (Non-Fatal) error received from 0000:41:00.0\n"
+            "nvidia 0000:41:00.0: PCIe Bus Error: Uncorrectable (Non-Fatal), type=Transaction Layer\n",
+        )
+    )
+    assert found["gpu.aer_nonfatal_count", "gpu:0000:41:00.0"] == 1
+    assert found["host.aer_other_count", "host:this"] == 1
+
+
 def test_a_link_that_limits_a_device() -> None:
     found = values(
         scan(
