@@ -6,12 +6,12 @@ a GPU only where it is the only one of its host, as in a diagnosis. Facts about 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuwhy.engine.catalogue import described
 from gpuwhy.engine.columns import Specs, Table, add_derived
-from gpuwhy.engine.fleet import LABELS, conclude_rows
+from gpuwhy.engine.fleet import LABELS, conclude_rows, read_facts
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, gpu
 from gpuwhy.kb.model import Derivation, KnowledgeBase
@@ -106,9 +106,45 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
 
 
 def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
-    """A Polars frame of GPUs with a column of ranks for each conclusion, as `conclude_rows` has them."""
-    whole = add_derived(kb, _with_catalogue(kb, frame), GpuTable)
-    return conclude_rows(kb, whole, GpuTable)
+    """A Polars frame of GPUs judged: see `TableJudge`."""
+    return TableJudge(kb).judge(frame)
+
+
+class TableJudge:
+    """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._portion: Any = None
+        self._plan: Any = None
+        self._names: list[str] = []
+
+    def judge(self, portion: Any) -> tuple[Any, list[str]]:
+        """The names and labels of the rows, with a column of ranks for each conclusion as `conclude_rows` has them.
+
+        A Polars frame with a column `order`; rows of one host stand together, and all portions have the same columns.
+        """
+        import polars
+
+        whole = _with_catalogue(self._kb, portion)
+        self._portion = whole.with_columns(polars.col(NAME).rle_id())  # numbers group faster than names
+        if self._plan is None:
+            self._plan = self._planned()
+        kept = [one for one in (NAME, DEVICE, ORDER, *LABELS.values()) if one in whole.columns]
+        return polars.concat([whole.select(kept), self._plan.collect()], how="horizontal"), self._names
+
+    def _planned(self) -> Any:
+        """The ranks of a portion, as a lazy frame that takes the rows of whatever portion there is."""
+        from polars.io.plugins import register_io_source
+
+        source = register_io_source(self._rows, schema=self._portion.schema)
+        judged, self._names = conclude_rows(self._kb, add_derived(self._kb, source, GpuTable), GpuTable)
+        return judged.select(self._names)
+
+    def _rows(self, with_columns: list[str] | None, predicate: Any, n_rows: int | None, _: int | None) -> Iterator[Any]:
+        found = self._portion if with_columns is None else self._portion.select(with_columns)
+        found = found if predicate is None else found.filter(predicate)
+        yield found if n_rows is None else found.head(n_rows)
 
 
 def catalogue_keys(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
@@ -147,9 +183,7 @@ def _with_catalogue(kb: KnowledgeBase, frame: Any) -> Any:
         base = base_of_rows(kb, [row], "table")
         given = {fact.id: fact.value for fact in described(kb, base)}
         found.append({name: value for name, value in given.items() if kb.facts[name].entity in KINDS})
-    names = list(dict.fromkeys(name for one in found for name in one))
-    if not names:
-        return frame
+    names = sorted(_catalogue_facts(kb) & read_facts(kb))
     types = {"boolean": polars.Boolean, "number": polars.Float64, "integer": polars.Float64}
     made = [
         polars.Series(
@@ -178,7 +212,7 @@ def _plain(value: Any) -> Any:
 def _catalogue_facts(kb: KnowledgeBase) -> set[str]:
     """Every fact that the catalogue may give."""
     found = {gives for _, gives in kb.catalogue.numbers()}
-    found |= {name for name in kb.facts if name.startswith("gpu.xid_")}
+    found |= {name for name in kb.facts if name.startswith("gpu.xid_") and name != _ALSO_NAMED[0]}
     for section in ("chips", "gpus", "instances", "versions"):
         found.update(name for entry in kb.catalogue.sections.get(section, ()) for name in entry.get("values", ()))
-    return found
+    return {name for name in found if kb.facts[name].entity in KINDS}

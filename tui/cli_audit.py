@@ -109,7 +109,7 @@ def _audit(kb: KnowledgeBase, fleet: Fleet, waivers: Path | None, baseline: Path
         except history.HistoryError as error:
             fail(str(error))
     made = history.with_waivers(made, accepted, datetime.date.today()) if accepted else made
-    return replace(made, examples=examples(made, fleet))
+    return replace(made, examples=examples(made, fleet, collected.kept))
 
 
 def _bar(length: int) -> ProgressBar[int]:

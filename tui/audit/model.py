@@ -66,7 +66,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause that hosts of the fleet have, by type; `example` is the sentence that proves it for the first host."""
+    """A cause that hosts of the fleet have, by type; `example`: a host, and the sentence that proves it there."""
 
     id: str
     says: str

@@ -13,7 +13,7 @@ from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
-from gpuwhy.tui.audit.tables import add_table, base_of
+from gpuwhy.tui.audit.tables import add_table
 
 if TYPE_CHECKING:
     from gpuwhy.engine.model import Diagnosis
@@ -34,9 +34,11 @@ class Collected:
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     seen: list[Any] = field(default_factory=list)
+    kept: dict[str, tuple[str, FactBase]] = field(default_factory=dict)
     counted: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
     possible: Counter[str] = field(default_factory=Counter)
+    kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def needed(self, conclusion: str) -> frozenset[str]:
@@ -174,24 +176,18 @@ def diagnosed(kb: KnowledgeBase, base: FactBase) -> Diagnosis:
     return diagnose(kb, base, ask=False)
 
 
-def examples(audit: Audit, fleet: Fleet, limit: int = EXAMPLES) -> dict[str, str]:
-    """For the first causes, the sentence that proves each for the host with most GPUs concerned."""
+def examples(audit: Audit, fleet: Fleet, kept: Mapping[str, tuple[str, FactBase]]) -> dict[str, str]:
+    """For the first causes, a host and the sentence that proves it; `kept`: by cause, facts of a host of a table."""
     by_name = {one.name: one for one in fleet.hosts}
     found: dict[str, str] = {}
-    for cause in audit.causes()[:limit]:
-        name = cause.groups[0].hosts[0].host
-        base = _facts_of(audit.kb, fleet, by_name.get(name), name)
-        if base is None:
-            continue
-        made = diagnosed(audit.kb, base)
-        found[cause.id] = next((one.because for one in made.conclusions if one.id == cause.id), "")
+    for cause in audit.causes()[:EXAMPLES]:
+        worst = by_name.get(cause.groups[0].hosts[0].host)
+        name, base = kept.get(cause.id, ("", None)) if worst is None else (worst.name, _facts_of(audit.kb, worst))
+        made = diagnosed(audit.kb, base).conclusions if base is not None else ()
+        found.update({one.id: f"{name}: {one.because}" for one in made if one.id == cause.id and one.because})
     return found
 
 
-def _facts_of(kb: KnowledgeBase, fleet: Fleet, host: HostFiles | None, name: str) -> FactBase | None:
-    """What is known about one host, from its files or from a table."""
-    if host is None:
-        found = base_of(kb, fleet.tables, name)
-        return None if found is None else found[0]
+def _facts_of(kb: KnowledgeBase, host: HostFiles) -> FactBase | None:
     read = read_host(host, kb.facts)
     return None if isinstance(read, Broken) else FactBase.of(read.facts, read.absent)

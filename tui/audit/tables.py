@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuwhy.engine.fleet import LABELS, SEPARATOR, asserted
-from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, base_of_rows, judge_table, read_columns
+from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, TableJudge, base_of_rows, read_columns
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
@@ -35,9 +35,11 @@ def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int]
 
     columns, frame = _usable(collected, frame, name)
     seen: list[Any] = []
+    judge = TableJudge(collected.kb)
     for portion in portions(frame, columns, name):
-        judged, names = judge_table(collected.kb, portion.with_row_index(ORDER))
+        judged, names = judge.judge(portion.with_row_index(ORDER))
         seen.append(_note(collected, judged, names))
+        _keep(collected, portion, name)
         progress(len(portion))
     collected.seen += seen
     hosts = polars.concat(seen) if seen else polars.Series(HOST_COLUMN, [], polars.String)
@@ -80,7 +82,7 @@ def _note(collected: Collected, judged: Any, names: Iterable[str]) -> Any:
     )
     labels = [one for one in LABELS.values() if one in judged.columns]
     rows = judged.select(HOST_COLUMN, polars.format("gpu:{}", shown).alias("entity"), *labels, *names)
-    hosts = rows.get_column(HOST_COLUMN).unique(maintain_order=True)
+    hosts = rows.get_column(HOST_COLUMN).rle().struct.field("value").rename(HOST_COLUMN)
     by_kind: dict[str, list[str]] = {"cause": [], "normal": [], "evidence": []}
     for name in names:
         by_kind[collected.kb.conclusions[name.partition(SEPARATOR)[0]].kind].append(name)
@@ -94,6 +96,18 @@ def _note(collected: Collected, judged: Any, names: Iterable[str]) -> Any:
     _count(collected.others, rest, by_kind["normal"] + by_kind["evidence"], polars.Expr.le, LIKELY)
     _count(collected.possible, rest, by_kind["cause"], polars.Expr.eq, POSSIBLE)
     return hosts
+
+
+def _keep(collected: Collected, portion: Any, table: str) -> None:
+    """Keeps the facts of one host for each cause that is new, for the sentence that proves it."""
+    import polars
+
+    for one in collected.findings[collected.kept_up_to :]:
+        if one.is_cause and one.conclusion not in collected.kept:
+            rows = portion.filter(polars.col(HOST_COLUMN) == one.host).to_dicts()
+            if rows:
+                collected.kept[one.conclusion] = (one.host, base_of_rows(collected.kb, rows, table))
+    collected.kept_up_to = len(collected.findings)
 
 
 def _any(names: list[str]) -> Any:

@@ -49,7 +49,7 @@ def _cause(cause: Cause) -> Iterator[str]:
     mixed = f", {sure:,} confirmed" if 0 < sure < cause.hosts else ""
     yield f"            {count(cause.hosts, 'host')}{mixed}{gpus}"
     if cause.example:
-        yield from wrapped(f"{cause.groups[0].hosts[0].host}: {cause.example}", "            ", "            ", WIDTH)
+        yield from wrapped(cause.example, "            ", "            ", WIDTH)
     for group in cause.groups[:ROWS_SHOWN]:
         yield from wrapped(f"{group.type}: {_names(group.hosts)}", f"  {len(group.hosts):>7,}  ", " " * 13, WIDTH)
     if len(cause.groups) > ROWS_SHOWN:
