@@ -8,9 +8,12 @@ import click
 
 COMMANDS = {
     "diff": "diff",
+    "graph": "graph",
     "lint": "lint",
     "list": "show",
+    "lock": "lock",
     "mutate": "mutate",
+    "new": "new",
     "selftest": "test",
     "show": "show",
     "test": "test",

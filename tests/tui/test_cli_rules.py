@@ -194,3 +194,46 @@ def test_diff_fails_closed(pack: Path) -> None:
     assert ask("diff", "HEAD", "--rules", "pack").exit_code == 2
     assert ask("diff", "nowhere", "--rules", "pack").exit_code == 2
     assert ask("diff", "--output=x", "--rules", "pack").exit_code == 2
+
+
+def test_new_writes_a_rule_whose_cases_hold_and_notice_every_change() -> None:
+    words = ["--title", "Low power", "--concludes", "slow.input", "--fact", "gpu.power_watts", "--source", "guide"]
+    for op in ("lt", "le", "gt", "ge"):
+        done = ask("new", f"sig.slow.power-{op}", *words, "--op", op, "--value", "100", "--rules", "pack")
+        assert done.exit_code == 0, done.stderr
+    text = Path("pack/signatures/slow/power-lt.yaml").read_text()
+    assert "requires: {fact: gpu.power_watts, op: lt, value: 100, source: guide}\n" in text
+    assert ask("test", "slow", "--rules", "pack").stdout.startswith("4 rules, 12 cases, 0 failed")
+    assert ask("new", "sig.slow.power-lt", *words, "--op", "lt", "--value", "1", "--rules", "pack").exit_code == 2
+
+
+def test_new_asks_for_what_is_not_given() -> None:
+    said = "Low power\nslow.input\ngpu.power_watts\nlt\n100\nguide\n"
+    done = CliRunner().invoke(main, ["rules", "new", "sig.slow.asked", "--rules", "pack"], input=said)
+    assert done.exit_code == 0
+    assert Path("pack/signatures/slow/asked.test.yaml").is_file()
+
+
+def test_graph_goes_from_facts_to_fixes() -> None:
+    text = ask("graph", "oom.pieces", "--rules", "pack", "--format", "dot").stdout
+    for edge in (
+        '"oom.free_bytes" -> "derive.oom.slack" [label="read"]',
+        '"derive.oom.slack" -> "oom.slack_share" [label="gives"]',
+        '"oom.slack_share" -> "sig.oom.pieces" [label="read"]',
+        '"sig.oom.pieces" -> "oom.pieces" [label="concludes"]',
+        '"oom.pieces" -> "fix.oom.grow" [label="fixed by"]',
+        '"oom.pieces" -> "slow.input" [label="explains"]',
+    ):
+        assert edge in text
+    assert ask("graph", "oom", "--rules", "pack").stdout.startswith("flowchart LR\n")
+    assert ask("graph", "nothing", "--rules", "pack").exit_code == 2
+
+
+def test_lock_tells_what_is_not_as_locked(pack: Path) -> None:
+    Path("lock.json").write_text(ask("lock", "--rules", "pack").stdout)
+    done = ask("lock", "--check", "lock.json", "--rules", "pack")
+    assert (done.exit_code, done.stdout) == (0, "3 rules, 0 not as locked\n")
+    path = pack / "derivations/oom/slack.yaml"
+    path.write_text(path.read_text().replace("formula: ", "formula: 2 * "))
+    done = ask("lock", "--check", "lock.json", "--rules", "pack")
+    assert (done.exit_code, done.stdout) == (1, "derive.oom.slack: other logic\n3 rules, 1 not as locked\n")
