@@ -1,0 +1,137 @@
+"""Every screen as it is drawn, sign by sign, at two sizes and without colours, over rules that never change.
+
+`GPUWHY_WRITE_SNAPSHOTS=1 pytest tests/tui/app/test_snapshots.py` writes what is drawn now: look at it first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gpuwhy.kb.load import load
+from gpuwhy.probes.nvml_glance import Glance, Glancer, Vital
+from gpuwhy.tui.app.app import GpuwhyApp
+from gpuwhy.tui.app.screens.gather import GatherScreen
+from gpuwhy.tui.app.screens.value import ValueScreen
+from gpuwhy.tui.app.vitals import Vitals
+from gpuwhy.tui.incident.events import Answered, Started
+from tests.kb import pack
+from tests.tui.app.test_app import settled
+from tests.tui.incident.test_looking import probe, steady
+
+HERE = Path(__file__).parent / "snapshots"
+SIZES = {"80x24": (80, 24), "120x36": (120, 36)}
+GIB = 2**30
+GPUS = Glance(tuple(Vital(n, "NVIDIA A10", n / 8, n * 2 * GIB, 22.5 * GIB, 40.0 + n, 98.0) for n in range(8)), "590.48")
+EVENTS = (
+    Started("oom", "1.0"),
+    Answered("oom.free_bytes", "2 GiB"),
+    Answered("oom.request_bytes", "1 GiB"),
+    Answered("job.kind", "train"),
+    Answered("gpu.power_watts", "120"),
+    Answered("job.name", "llm"),
+)
+
+
+async def nothing(_: Pilot[None]) -> None:
+    """The screen as it opens."""
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    async def press(pilot: Pilot[None]) -> None:
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return press
+
+
+async def typing(pilot: Pilot[None]) -> None:
+    pilot.app.push_screen(ValueScreen("How many workers?", lambda _: "a whole number", "x"))
+    await pilot.press("enter")
+
+
+async def gathering(pilot: Pilot[None]) -> None:
+    pilot.app.push_screen(GatherScreen("Training is slow", (probe("host", steady),), 20.0, {}))
+    await pilot.pause()
+    pilot.app.screen.query_one(Vitals).show(GPUS)
+
+
+SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
+    "start": (False, nothing),
+    "paste": (True, pressing("a")),
+    "diagnosis": (True, nothing),
+    "why-not": (True, pressing("x")),
+    "facts": (True, pressing("slash", "enter")),
+    "steps": (True, pressing("s")),
+    "why-ask": (True, pressing("w")),
+    "how": (True, pressing("h")),
+    "fix": (True, pressing("f")),
+    "report": (True, pressing("e")),
+    "help": (True, pressing("question_mark")),
+    "value": (True, typing),
+    "gather": (True, gathering),
+}
+
+
+def grid(svg: str) -> str:
+    """The signs of a picture, line by line."""
+    step = 12.2
+    lines: dict[float, list[str]] = {}
+    for x, y, text in re.findall(r'<text class="[^"]*-r\d+" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', svg):
+        line = lines.setdefault(float(y), [])
+        at = round(float(x) / step)
+        line.extend(" " * (at - len(line)))
+        line[at:] = list(unescape(text).replace("\xa0", " "))
+    return "\n".join("".join(lines[y]).rstrip() for y in sorted(lines)) + "\n"
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(Glancer, "look", lambda _: Glance(trouble="this is a test"))
+    folder = tmp_path / "rules"
+    pack.write(folder)
+    return folder
+
+
+def drawn(rules: Path, name: str, size: tuple[int, int]) -> str:
+    """What a screen shows."""
+    opened, act = SCREENS[name]
+    app = GpuwhyApp(load(rules), "gpuwhy 1.0   node   rules 1.0.0", events=EVENTS if opened else ())
+
+    async def run() -> str:
+        async with app.run_test(size=size) as pilot:
+            await settled(pilot)
+            await act(pilot)
+            await settled(pilot)
+            for one in app.screen.query("#path"):
+                one.display = False  # the name of a journal is the moment
+            await pilot.pause()
+            return grid(app.export_screenshot())
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_is_drawn_as_it_was_looked_at(rules: Path, name: str, size: str) -> None:
+    shown = drawn(rules, name, SIZES[size])
+    path = HERE / f"{name}-{size}.txt"
+    if os.environ.get("GPUWHY_WRITE_SNAPSHOTS"):
+        HERE.mkdir(exist_ok=True)
+        path.write_text(shown, "utf-8")
+    assert shown == path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["start", "diagnosis", "fix"])
+def test_without_colours_the_signs_are_the_same(rules: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert drawn(rules, name, SIZES["80x24"]) == (HERE / f"{name}-80x24.txt").read_text("utf-8")
