@@ -11,10 +11,10 @@ from gpuwhy.engine import lint_logic, lint_tests, lint_text
 from gpuwhy.engine.lint_codes import CODES, Finding, finding
 from gpuwhy.engine.waivers import apply, read
 from gpuwhy.kb.build import Source
-from gpuwhy.kb.checks import conditions_in
 from gpuwhy.kb.errors import Location, Problem
 from gpuwhy.kb.load import Inspection, inspect
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.plain_trees import conditions_in
 from gpuwhy.kb.records import dataclass
 
 REVIEW_AFTER = timedelta(days=550)

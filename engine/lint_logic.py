@@ -8,9 +8,9 @@ from typing import Any
 from gpuwhy.engine.intervals import implies, possible
 from gpuwhy.engine.lint_codes import Finding, finding
 from gpuwhy.kb.build import Source
-from gpuwhy.kb.checks import conditions_in
 from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator, references, to_plain
 from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Selection, Signature
+from gpuwhy.kb.plain_trees import conditions_in
 from gpuwhy.kb.units import parse_quantity
 
 Path = tuple[str | int, ...]

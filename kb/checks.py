@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from gpuwhy.kb.expressions import ExpressionError
 from gpuwhy.kb.expressions import dimension as expression_dimension
 from gpuwhy.kb.expressions import references as expression_references
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase
+from gpuwhy.kb.plain_trees import conditions_in, texts_in
 from gpuwhy.kb.records import replace
 from gpuwhy.kb.texts import PLACEHOLDER
 from gpuwhy.kb.units import UNITS, Dimension, dimension, parse_quantity
@@ -370,31 +370,6 @@ def _named(spec: FactSpec, over: str | None) -> str:
 
 def _dimension_name(found: Dimension) -> str:
     return " ".join(base if power == 1 else f"{base}^{power}" for base, power in found) or "a plain number"
-
-
-def conditions_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
-    """Every comparison below a piece of data, with its path."""
-    if isinstance(plain, dict):
-        if "fact" in plain and "op" in plain:
-            yield path, plain
-            return
-        for key, value in plain.items():
-            yield from conditions_in(value, (*path, key))
-    elif isinstance(plain, list):
-        for index, value in enumerate(plain):
-            yield from conditions_in(value, (*path, index))
-
-
-def texts_in(plain: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    if isinstance(plain, str):
-        yield path, plain
-    elif isinstance(plain, dict):
-        for key, value in plain.items():
-            if key not in ("notes", "command", "formula"):
-                yield from texts_in(value, (*path, key))
-    elif isinstance(plain, list):
-        for index, value in enumerate(plain):
-            yield from texts_in(value, (*path, index))
 
 
 def _close(word: str, known: Any) -> str:
