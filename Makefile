@@ -21,7 +21,8 @@ $(INSTALLED): pyproject.toml
 		{ echo "Python 3.10 or later is needed; name one: make setup PYTHON=python3.12" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@# setuptools warns, forty lines each, that folders of data could be packages
+	PYTHONWARNINGS="ignore:Package 'gpuwhy" $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 run: setup ## Set up if needed, then open the guided diagnosis; without a terminal, diagnose a recorded failure

@@ -11,20 +11,10 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes import host_cgroup
 from gpuwhy.probes.gathering import Readings
 from gpuwhy.probes.host_tree import Tree, Unread, whole
+from gpuwhy.probes.meminfo import FACTS_OF_MEMINFO
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
-_MEMORY = {
-    "MemTotal": "host.memory_total_bytes",
-    "MemFree": "host.memory_free_bytes",
-    "MemAvailable": "host.memory_available_bytes",
-    "SwapTotal": "host.swap_total_bytes",
-    "Shmem": "host.memory_shared_bytes",
-    "Dirty": "host.memory_dirty_bytes",
-    "Writeback": "host.memory_writeback_bytes",
-    "CommitLimit": "host.commit_limit_bytes",
-    "Committed_AS": "host.committed_bytes",
-}
 _RATES = {
     "pswpin": "host.swap_in_bytes_per_second",
     "pswpout": "host.swap_out_bytes_per_second",
@@ -105,7 +95,7 @@ def read_memory(tree: Tree, readings: Readings) -> None:
         readings.lack("host.memory_total_bytes", HOST, str(error))
         readings.lack("host.memory_available_bytes", HOST, str(error))
         found = {}
-    for name, fact in _MEMORY.items():
+    for name, fact in FACTS_OF_MEMINFO.items():
         if name in found:
             readings.put(fact, HOST, found[name], f"/proc/meminfo {name}")
     if "SwapTotal" in found and "SwapFree" in found:

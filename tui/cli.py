@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import click
 from gpuwhy import __version__
 from gpuwhy.tui import cli_triton, watching
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.lazy_commands import LazyGroup
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
 if TYPE_CHECKING:
@@ -31,34 +31,24 @@ YOUNG_OBJECTS = 200_000
 """How many new objects call for a look for garbage: rules and facts stay, so that looking early only costs time."""
 
 
-COMMANDS = {
-    "audit": "cli_audit",
-    "catalog": "cli_catalog",
-    "check": "cli_check",
-    "collect": "cli_collect",
-    "incident": "cli_incident",
-    "probe": "cli_live",
-    "serve": "cli_serve",
-    "select": "cli_select",
-    "size": "cli_size",
-    "rules": "cli_rules",
-    "watch": "cli_watch",
+PLACES = {
+    "audit": "gpuwhy.tui.cli_audit:audit",
+    "catalog": "gpuwhy.tui.cli_catalog:catalog",
+    "check": "gpuwhy.tui.cli_check:check",
+    "collect": "gpuwhy.tui.cli_collect:collect",
+    "incident": "gpuwhy.tui.cli_incident:incident",
+    "probe": "gpuwhy.tui.cli_live:probe",
+    "rules": "gpuwhy.tui.cli_rules:rules",
+    "select": "gpuwhy.tui.cli_select:select",
+    "serve": "gpuwhy.tui.cli_serve:serve",
+    "size": "gpuwhy.tui.cli_size:size",
+    "watch": "gpuwhy.tui.cli_watch:watch",
 }
-"""Commands with a module of their own, which is imported when the command is used: the others start without it."""
+"""Where commands with a module of their own stand."""
 
 
-class _Commands(click.Group):
+class _Commands(LazyGroup):
     """The commands; a defect or an interrupt never ends with the exit status of a diagnosis."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *COMMANDS})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        found = getattr(import_module(f"gpuwhy.tui.{COMMANDS[cmd_name]}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -75,7 +65,9 @@ class _Commands(click.Group):
             raise SystemExit(ExitCode.DEFECT) from None
 
 
-@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, places=PLACES, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="gpuwhy")
 @click.option("--demo", is_flag=True, help="Open the guided diagnosis on a recorded incident.")
 @click.pass_context

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-COMMANDS = {
-    "diff": "diff",
-    "graph": "graph",
-    "lint": "lint",
-    "list": "show",
-    "lock": "lock",
-    "mutate": "mutate",
-    "new": "new",
-    "selftest": "test",
-    "show": "show",
-    "test": "test",
+from gpuwhy.tui.lazy_commands import LazyGroup
+
+PLACES = {
+    "diff": "gpuwhy.tui.rules_commands.diff:diff_command",
+    "graph": "gpuwhy.tui.rules_commands.graph:graph_command",
+    "lint": "gpuwhy.tui.rules_commands.lint:lint_command",
+    "list": "gpuwhy.tui.rules_commands.show:list_command",
+    "lock": "gpuwhy.tui.rules_commands.lock:lock_command",
+    "mutate": "gpuwhy.tui.rules_commands.mutate:mutate_command",
+    "new": "gpuwhy.tui.rules_commands.new:new_command",
+    "selftest": "gpuwhy.tui.rules_commands.test:selftest_command",
+    "show": "gpuwhy.tui.rules_commands.show:show_command",
+    "test": "gpuwhy.tui.rules_commands.test:test_command",
 }
-"""Where each command stands: a module of `rules_commands`, imported when the command is used."""
 
 
-class _Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *COMMANDS})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        module = import_module(f"gpuwhy.tui.rules_commands.{COMMANDS[cmd_name]}")
-        found = getattr(module, f"{cmd_name}_command")
-        assert isinstance(found, click.Command)
-        return found
-
-
-@click.group(cls=_Commands)
+@click.group(cls=LazyGroup, places=PLACES)
 def rules() -> None:
     """Rules as reviewed content: list, show, test, check and compare them. No Python is needed.
 

@@ -110,7 +110,7 @@ def summary(
     stands = [{"conclusion": key[0], "entity": key[1], "status": shown.value.status} for key, shown in sorted(standing)]
     appeared = [{"conclusion": key[0], "entity": key[1], "times": times} for key, times in sorted(counts.items())]
     silent = sorted(stopped)
-    parts = [f"after {lasting(seconds)} and {windows} windows"]
+    parts = [f"after {lasting(seconds)} and {windows} window{'' if windows == 1 else 's'}"]
     parts.append("still there: " + ", ".join(_named(one) for one in stands) if stands else "nothing stands")
     if appeared:
         parts.append("appeared: " + ", ".join(f"{_named(one)} {one['times']}x" for one in appeared))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.host_values import HeadedRow, binary_size, headed_row, host_reading, mean, percent
 from gpuwhy.probes.artefacts.quantities import parse_size
+from gpuwhy.probes.meminfo import FACTS_OF_MEMINFO
 
 _FREE_HEAD = re.compile(r"^\s*total\s+used\s+free\s+shared\s")
 _FREE_ROW = re.compile(r"^\s*(Mem|Swap|-/\+ buffers/cache|Total):\s+(.{1,200})$")
@@ -15,17 +16,6 @@ _FREE_CALL = re.compile(r"\bfree\b(?:\s+-{1,2}[a-z]+)*\s+-{1,2}([a-z]{1,12})")
 _FREE_UNITS = {"b": 1.0, "bytes": 1.0, "k": 1024.0, "kibi": 1024.0, "m": 1024.0**2, "mebi": 1024.0**2, "g": 1024.0**3}
 _FREE_UNITS |= {"gibi": 1024.0**3, "mega": 1e6, "giga": 1e9}
 _MEMINFO = re.compile(r"^\s*([A-Z][A-Za-z_()0-9]{2,24}):\s+([0-9]{1,15}) kB\s*$")
-_MEMINFO_FACTS = {
-    "MemTotal": "host.memory_total_bytes",
-    "MemFree": "host.memory_free_bytes",
-    "MemAvailable": "host.memory_available_bytes",
-    "SwapTotal": "host.swap_total_bytes",
-    "Shmem": "host.memory_shared_bytes",
-    "Dirty": "host.memory_dirty_bytes",
-    "Writeback": "host.memory_writeback_bytes",
-    "CommitLimit": "host.commit_limit_bytes",
-    "Committed_AS": "host.committed_bytes",
-}
 _VMSTAT_HEAD = re.compile(r"^\s*r\s+b\s+swpd\s+free\s")
 
 
@@ -79,13 +69,13 @@ def _free_row(header: Sequence[str], found: re.Match[str], line: Line, unit: flo
 def scan_meminfo(text: Text) -> Iterator[Extract]:
     """The lines of `/proc/meminfo` in the text, as one extract; a single such line is not enough to tell."""
     found = [(match, line) for line in text.lines if (match := _MEMINFO.match(line.text))]
-    if len(found) < 2 or not any(match[1] in _MEMINFO_FACTS for match, _ in found):
+    if len(found) < 2 or not any(match[1] in FACTS_OF_MEMINFO for match, _ in found):
         return
     sizes = {match[1]: (parse_size(f"{match[2]} KiB"), line) for match, line in found}
     readings: list[Reading] = []
     for name, (size, line) in sizes.items():
-        if name in _MEMINFO_FACTS:
-            readings.extend(host_reading(_MEMINFO_FACTS[name], size, line))
+        if name in FACTS_OF_MEMINFO:
+            readings.extend(host_reading(FACTS_OF_MEMINFO[name], size, line))
     for fact, whole, parts in (
         ("host.swap_used_bytes", "SwapTotal", ("SwapFree",)),
         ("host.memory_used_bytes", "MemTotal", ("MemAvailable",)),
