@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpuwhy.kb.facts import HOST, Entity, gpu
+from gpuwhy.kb.facts import Entity, gpu
 from gpuwhy.probes.nvml_clock_events import REASONS
 from tests.conftest import ROOT
 from tests.probes.nvml.live import GPU, SCENARIOS, Seen, probe, process
@@ -376,51 +376,4 @@ def test_a_gpu_that_answers_nothing_is_not_healthy(library: Path) -> None:
     assert not seen.knows("gpu.lost")
     assert not seen.knows("gpu.handle_error")
     assert "NVML 999" in seen.reason("gpu.utilization_share")
-    assert seen.status == 3
-
-
-# NVML as a whole
-
-
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        (4, "no-permission"),
-        (8, "insufficient-power"),
-        (9, "driver-not-loaded"),
-        (11, "interrupt-problem"),
-        (12, "library-missing"),
-        (14, "corrupted-inforom"),
-        (15, "gpu-lost"),
-        (16, "reset-required"),
-        (17, "blocked-by-os"),
-        (18, "version-mismatch"),
-        (20, "host-memory"),
-        (999, "unknown-error"),
-        (77, "other"),
-    ],
-)
-def test_a_driver_that_refuses_is_asked_nothing_more(library: Path, tmp_path: Path, code: int, error: str) -> None:
-    scenario = tmp_path / "refuses.scn"
-    scenario.write_text(f"count = 1\ngpu0.name = NVIDIA L4\nerr.nvmlInit = {code}\n")
-    seen = probe(library, scenario)
-    assert seen.host("host.nvml_error") == error
-    assert seen.host("host.nvml_error_code") == code
-    assert f"NVML {code}" in seen.reason("gpu.count", HOST)
-    assert "gpu" not in {one.entity.kind for one in seen.facts}
-    assert seen.status == 3
-
-
-def test_a_missing_library_is_told(library: Path) -> None:
-    del library
-    seen = probe(None, "healthy-busy")
-    assert seen.host("host.nvml_error") == "library-missing"
-    assert seen.status == 3
-
-
-def test_a_count_that_is_refused_after_the_start(library: Path, tmp_path: Path) -> None:
-    scenario = tmp_path / "refuses.scn"
-    scenario.write_text("count = 1\nerr.nvmlDeviceGetCount_v2 = 999\n")
-    seen = probe(library, scenario)
-    assert seen.host("host.nvml_error") == "unknown-error"
     assert seen.status == 3
