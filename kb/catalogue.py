@@ -18,6 +18,7 @@ from gpuwhy.kb.units import parse_quantity
 
 SECTIONS = (
     "chips", "gpus", "instances", "xids", "versions", "numbers", "families", "machines", "prices", "works", "claims",
+    "denials",
 )  # fmt: skip
 
 XID_CLASSES = (

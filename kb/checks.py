@@ -80,6 +80,7 @@ class _Checker:
                     self.judged(source, here, entry)
                 if section in LISTS:
                     self.listed(source, here, section, entry)
+                self.claimed(source, here, entry)
 
     def listed(self, source: Source, path: tuple[str | int, ...], section: str, entry: dict[str, Any]) -> None:
         """An entry of a list has a name of its own; families and works that it names are in the catalogue."""
@@ -165,9 +166,15 @@ class _Checker:
             self.conclusion(source, ("conclusions", index), word)
         if source.kind == "derivations":
             self.derivation(source)
-        if "claim" in plain and plain["claim"] not in self.listed_names["claims"]:
-            known = self.listed_names["claims"]
-            self.add("unknown-chip", source, ("claim",), f"no claim `{plain['claim']}`", _close(plain["claim"], known))
+        self.claimed(source, (), plain)
+
+    def claimed(self, source: Source, path: tuple[str | int, ...], entry: dict[str, Any]) -> None:
+        """The claim that an entry or a rule names is in the catalogue."""
+        known = self.listed_names["claims"]
+        if "claim" in entry and entry["claim"] not in known and "verdict" not in entry:
+            self.add(
+                "unknown-chip", source, (*path, "claim"), f"no claim `{entry['claim']}`", _close(entry["claim"], known)
+            )
 
     def placeholders(self, source: Source, path: tuple[str | int, ...], text: str) -> None:
         for match in PLACEHOLDER.finditer(text):

@@ -44,11 +44,15 @@ def with_overlays(kb: KnowledgeBase, overlays: tuple[Path, ...]) -> KnowledgeBas
     """The knowledge with newer machine types and prices. Ends the process where one cannot be used, and says why."""
     if not overlays:
         return kb
+    from gpuwhy.kb.denials import contradictions
     from gpuwhy.kb.overlay import merged, read
     from gpuwhy.kb.records import replace
 
     try:
-        return replace(kb, catalogue=merged(kb.catalogue, [read(path) for path in overlays]))
+        catalogue = merged(kb.catalogue, [read(path) for path in overlays])
+        for one in contradictions(catalogue):
+            click.echo(f"gpuwhy: {one.where}: an overlay says what claim {one.claim} says, which is wrong", err=True)
+        return replace(kb, catalogue=catalogue)
     except KnowledgeError as error:
         for problem in error.problems:
             click.echo(str(problem), err=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from gpuwhy.kb.catalogue import Catalogue
@@ -83,46 +81,3 @@ def test_a_price_has_currency_day_and_source(catalogue: Catalogue) -> None:
     price = found["ecs.gn7i-c16g1.4xlarge", "cn-hangzhou"]
     assert (price.per_hour, price.currency, price.date) == (10.0934, "CNY", "2024-12-31")
     assert all(one.per_hour > 0 for one in found.values())
-
-
-VERDICTS = {"heuristic": 65, "confirmed": 55, "wrong": 75, "contested-between-seeds": 7, "unverifiable-anecdote": 24}
-
-
-def test_all_226_claims_are_accounted_for(catalogue: Catalogue) -> None:
-    claims = catalogue.sections["claims"]
-    assert len({one["id"] for one in claims}) == 226
-    assert {verdict: sum(one["verdict"] == verdict for one in claims) for verdict in VERDICTS} == VERDICTS
-
-
-WRONG = {
-    ("NVIDIA A10", "gpu.expected_memory_bandwidth_bytes_per_second"): "320 GB/s",
-    ("NVIDIA A10", "gpu.expected_tensor16_flops"): "62.4 TFLOPS",
-    ("NVIDIA A10", "gpu.expected_integer8_flops"): "124.8 TFLOPS",
-    ("NVIDIA A10", "gpu.expected_partition_count"): 7,
-    ("Tesla P100-PCIE-16GB", "gpu.has_tensor_cores"): True,
-    ("Tesla P100-PCIE-16GB", "gpu.expected_integer8_flops"): "47 TFLOPS",
-    ("Tesla V100-SXM2-16GB", "gpu.expected_float32_flops"): "7.8 TFLOPS",
-    ("NVIDIA A100-SXM4-80GB", "gpu.supports_fp8"): True,
-    ("NVIDIA A100-SXM4-40GB", "gpu.supports_fp8"): True,
-    ("NVIDIA A100-SXM4-40GB", "gpu.expected_memory_bandwidth_bytes_per_second"): "2000 GB/s",
-    ("NVIDIA A100-SXM4-40GB", "gpu.expected_partition_count"): 0,
-}
-"""What claims that are called wrong say of cards."""
-
-
-@pytest.mark.parametrize(("card", "fact"), WRONG, ids=lambda value: value.replace(" ", "-"))
-def test_no_card_has_a_value_that_is_known_to_be_wrong(catalogue: Catalogue, card: str, fact: str) -> None:
-    known = {one.fact: one.value for one in catalogue.of_gpu(card)}
-    assert known
-    assert known.get(fact) != WRONG[card, fact]
-
-
-WRONG_FAMILIES = {
-    "gn7i": "A100", "gn6v": "A10", "gn6i": "V100", "gn7s": "L40S", "gn5": "A10", "gn7e": "SXM2",
-}  # fmt: skip
-
-
-def test_no_family_has_the_card_that_an_article_gives_it(offers: dict[str, Machine]) -> None:
-    for machine in offers.values():
-        wrong = WRONG_FAMILIES.get(machine.family)
-        assert wrong is None or not re.search(rf"\b{wrong}\b", machine.gpu)
