@@ -146,7 +146,8 @@ def _worth(
     if not names:
         return None
     concerned = kb.signatures.about(*names)
-    outcomes = [_outcome(kb, base, spec, entity, value, concerned) for value in _answers(kb, spec, concerned)]
+    derived = frozenset().union(*(read[one.id] for one in concerned))
+    outcomes = [_outcome(kb, base, spec, entity, value, concerned, derived) for value in _answers(kb, spec, concerned)]
     separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
     if not separates:
         return None
@@ -184,11 +185,18 @@ def needs_of(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
 
 
 def _outcome(
-    kb: KnowledgeBase, base: FactBase, spec: FactSpec, entity: Entity, value: Value, concerned: Sequence[Signature]
+    kb: KnowledgeBase,
+    base: FactBase,
+    spec: FactSpec,
+    entity: Entity,
+    value: Value,
+    concerned: Sequence[Signature],
+    derived: frozenset[str],
 ) -> dict[str, Status]:
+    """How the conclusions of the `concerned` rules stand if a fact has this value; `derived` is all that they read."""
     supposed = Fact(spec.id, value, spec.unit, entity, Origin(OriginKind.ASSUMED, "question"))
     world = World(kb.facts, base.with_facts((supposed,)))
-    derive(kb.derivations.in_play(world.known), world)
+    derive(kb.derivations.in_play(world.known, derived), world)
     return {one.id: one.status for one in conclude(kb, evaluate(concerned, world))}
 
 

@@ -1,6 +1,6 @@
 """`python -m gpuwhy` is the command `gpuwhy`."""
 
-from gpuwhy.tui.cli import main
+from gpuwhy.tui.start import main
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple, TypeVar, overload
 
 R = TypeVar("R")
@@ -62,10 +62,13 @@ class Rules(Sequence[R]):
     def __hash__(self) -> int:
         return hash(tuple(one.id for one in self.outlines))
 
-    def in_play(self, known: Container[str]) -> Iterator[R]:
-        """The rules whose gate is open. `known` is asked when a rule's turn comes, so it may grow in between."""
+    def in_play(self, known: Container[str], about: Set[str] | None = None) -> Iterator[R]:
+        """The rules whose gate is open. `known` is asked when a rule's turn comes, so it may grow in between.
+
+        `about` leaves only the rules about one of these conclusions or facts.
+        """
         for index, outline in enumerate(self.outlines):
-            if opens(outline.gate, known):
+            if (about is None or not about.isdisjoint(outline.about)) and opens(outline.gate, known):
                 yield self[index]
 
     def about(self, *names: str) -> list[R]:

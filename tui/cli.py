@@ -129,7 +129,7 @@ def diagnose(
     """
     from gpuwhy.probes.artefacts.large_scan import Ahead
 
-    with Ahead(paths) as ahead:
+    with context.obj or Ahead(paths) as ahead:
         kb = knowledge(rules)
         for name in (why, why_not):
             if name is not None and name not in kb.conclusions:

@@ -36,6 +36,18 @@ class Text:
         return len(self.lines)
 
 
+def once(scan: Callable[[Text], Iterable[Extract]]) -> Callable[[Text], tuple[Extract, ...]]:
+    """A reader that remembers what it made of the last text: for a format that others ask what it understands."""
+    last: list[tuple[Text, tuple[Extract, ...]]] = []
+
+    def remembered(text: Text) -> tuple[Extract, ...]:
+        if not (last and last[0][0] is text):
+            last[:] = [(text, tuple(scan(text)))]
+        return last[0][1]
+
+    return remembered
+
+
 @dataclass(frozen=True)
 class Reading:
     """One value read from an artefact, in the vocabulary's unit of its fact (bytes, seconds, a share of 1, …)."""

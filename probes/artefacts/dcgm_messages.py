@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import Entity, Value, gpu
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 
 NAME = "dcgm-messages"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.lazy_pattern import later
 

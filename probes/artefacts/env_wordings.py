@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
 
 _SPACE = re.compile(r"(?P<set>\[(?:\\.|[^\]\\])*\])|(?P<maybe> \?)|(?P<one> )")

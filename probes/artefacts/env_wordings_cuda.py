@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.env_wordings import EnvWording, said
 
 

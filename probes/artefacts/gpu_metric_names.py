@@ -8,7 +8,8 @@ nvidia_gpu_exporter: https://github.com/utkuozdemir/nvidia_gpu_exporter .
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from gpuwhy.kb.records import dataclass
 
 MIB = 1024.0**2
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import Entity, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.kernel_time import Stamp, stamp
 from gpuwhy.probes.artefacts.pci_places import ADDRESS, gpu_at

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+from gpuwhy.kb.records import dataclass
 
 _SINCE_START = re.compile(r"\[\s{0,8}(\d{1,9}\.\d{1,6})\]")
 _KMSG = re.compile(r"^\s{0,4}\d{1,3},\d{1,12},(\d{1,16}),")

@@ -97,9 +97,12 @@ def _pass(file: BinaryIO, searches: Sequence[_Search]) -> tuple[int, list[int]]:
 
 
 class Ahead:
-    """Passes over large files that were begun before their results are wanted. Use it as a context manager."""
+    """Passes over large files that were begun before their results are wanted. Use it as a context manager.
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    Among `paths` may be what is no path, or no path of a large file: nothing is begun for it.
+    """
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
         self._running: dict[str, tuple[int, int]] = {}
         spare = len(os.sched_getaffinity(0)) - 1
         for path in paths:

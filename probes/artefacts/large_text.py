@@ -5,6 +5,8 @@ The file is never held in memory, and never walked line by line: blocks are sear
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,10 @@ from gpuwhy.probes.artefacts.large_scan import AFTER_BYTES, BLOCK_BYTES, HEAD_BY
 _SAMPLES = 24
 _SAMPLE = 512
 _BEFORE = 2 * 2**10
+_WORDS_BETWEEN = re.compile("[^A-Za-z]+")
+_TELLS = re.compile("Xid|NVRM|[Ee]rror|ERROR|[Ff]ail|FAIL|Traceback|[Kk]illed|OOM|ut of memory")
+_KEPT_AT_START, _KEPT_AT_END, _KEPT_AROUND, _KEPT_OF_SAMPLE = (24, 0), (0, 40), (12, 12), (1, 0)
+"""How many lines of one shape are kept of a span: the first and the last of them."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +88,29 @@ def _lines(file: BinaryIO, spans: Sequence[tuple[int, int]], newlines: Sequence[
             continue
         block = start // BLOCK_BYTES
         before = newlines[block] + _read(file, block * BLOCK_BYTES, start).count(b"\n") + (1 if start else 0)
-        lines.extend(numbered(raw[first:last], before + 1))
+        lines.extend(_thinned(numbered(raw[first:last], before + 1), *_kept(start, end, size)))
     return lines
+
+
+def _kept(start: int, end: int, size: int) -> tuple[int, int]:
+    if end >= size:
+        return _KEPT_AT_END
+    if not start:
+        return _KEPT_AT_START
+    return _KEPT_OF_SAMPLE if end - start <= _SAMPLE else _KEPT_AROUND
+
+
+def _thinned(lines: Sequence[Line], first: int, last: int) -> Iterator[Line]:
+    """The lines without the middle ones of each shape: a log says the same of every step, in other numbers.
+
+    Lines that may tell of a failure stay: there the numbers are what matters.
+    """
+    shapes = [_WORDS_BETWEEN.sub(" ", line.text) for line in lines]
+    total, seen = Counter(shapes), Counter[str]()
+    for line, shape in zip(lines, shapes, strict=True):
+        if seen[shape] < first or total[shape] - seen[shape] <= last or _TELLS.search(line.text):
+            yield line
+        seen[shape] += 1
 
 
 def _gaps(lines: Sequence[Line], total: int) -> Iterator[tuple[int, int]]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import Entity, Value, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.pci_places import ADDRESS, gpu_at, place
 

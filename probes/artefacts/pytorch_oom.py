@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu
 from gpuwhy.kb.records import dataclass, field
-from gpuwhy.probes.artefacts.contract import Extract, Line, Missing, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.contract import Extract, Line, Missing, Reading, Text, TextFormat, once
 from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, rank_of
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods
 from gpuwhy.probes.artefacts.lazy_pattern import later
@@ -304,4 +304,4 @@ def _missing(failure: _Failure, entity: Entity) -> Iterator[Missing]:
         yield Missing("oom.device_index", reason, failure.flow.number(failure.start), entity)
 
 
-FORMAT = TextFormat("pytorch-oom", "PyTorch out-of-memory message", _HINTS, _scan)
+FORMAT = TextFormat("pytorch-oom", "PyTorch out-of-memory message", _HINTS, once(_scan))

@@ -6,8 +6,8 @@ A time without a unit anywhere is no time: `latency 12` could be anything.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.quantities import parse_duration, parse_number
 
 

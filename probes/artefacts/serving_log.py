@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.averages import mean
 from gpuwhy.kb.facts import SERVER, model
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number
 from gpuwhy.probes.artefacts.serve_loads import Load, Loads

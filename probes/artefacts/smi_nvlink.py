@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gpuwhy.kb.facts import Entity, gpu
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 
 NAME = "nvidia-smi-nvlink"

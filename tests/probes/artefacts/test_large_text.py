@@ -68,6 +68,30 @@ def test_kernel_logs_are_searched_for_their_own_words(tmp_path: Path) -> None:
     assert 100_000 in {line.number for line in select(path, "syslog").text.lines}
 
 
+def test_a_burst_of_kernel_messages_keeps_every_number(tmp_path: Path) -> None:
+    path = tmp_path / "syslog"
+    rows = [f"Nov 30 01:02:03 host kernel: usb {n} something usual" for n in range(1, 150_001)]
+    burst = range(149_900, 150_000)
+    for n in burst:
+        rows[n] = f"Nov 30 01:02:03 host kernel: NVRM: Xid (PCI:0000:05:00): {48 if n == 149_950 else 31}, pid={n}"
+    path.write_text("\n".join(rows) + "\n")
+    kept = {line.number: line.text for line in select(path, "syslog").text.lines}
+    assert "): 48, pid=149950" in kept[149_951]
+    assert {n + 1 for n in burst} <= set(kept)
+
+
+def test_of_lines_that_differ_in_numbers_alone_the_last_are_kept_and_rare_ones_between_them(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    rows = [f"step {n} loss 0.{n % 89} time 0.31" for n in range(1, 200_001)]
+    rows[199_799] = "NaN seen, gradients were skipped"
+    path.write_text("\n".join(rows) + "\n")
+    large = select(path, "log")
+    kept = {line.number for line in large.text.lines}
+    assert {199_800, *range(199_961, 200_001)} <= kept
+    assert 199_900 not in kept
+    assert any(first <= 199_900 <= last for first, last in large.skipped)
+
+
 def test_samples_cover_the_middle(tmp_path: Path) -> None:
     write(tmp_path / "log", 200_000, {})
     numbers = [line.number for line in select(tmp_path / "log", "log").text.lines]
