@@ -76,10 +76,11 @@ class Choice:
 
 
 def choose(kb: KnowledgeBase, work: Work) -> Choice:
-    """Every machine type of the catalogue, judged for this work."""
+    """Every machine type of the catalogue, or of the provider that is wanted, judged for this work."""
     known = {(one.machine, one.region): one for one in prices(kb.catalogue) if one.mode == "payg"}
     judged = _Judge(kb, work, known)
-    all_of_them = [judged.candidate(machine) for machine in machines(kb.catalogue)]
+    wanted = (one for one in machines(kb.catalogue) if work.provider in (None, one.provider))
+    all_of_them = [judged.candidate(machine) for machine in wanted]
     kept = tuple(sorted((one for one in all_of_them if not one.rejected), key=rank))
     rejected = tuple(one for one in all_of_them if one.rejected)
     return Choice(work, kept, rejected, judged.notes(), _change(kb, work, known, kept, rejected))

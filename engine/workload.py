@@ -47,6 +47,7 @@ class Work:
     gpu_limit: int | None = None
     data_bytes_per_second: float | None = None
     region: str | None = None
+    provider: str | None = None
     bound_by: str | None = None
     assumed: tuple[str, ...] = ()
 

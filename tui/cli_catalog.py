@@ -20,6 +20,7 @@ KINDS = ("gpus", "instances", "prices", "claims", "import")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("query", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--provider", type=click.Choice(("alicloud", "tencent")), help="Only instances and prices of this one.")
 @click.option("--machine", help="With import of a price: the machine type that it is of.")
 @click.option("--region", help="With import of a price: the region that it is of.")
 @click.option("--date", help="With import of a price: the day that it is of, 2026-11-30.")
@@ -29,6 +30,7 @@ def catalog(
     kind: str,
     query: tuple[str, ...],
     form: str,
+    provider: str | None,
     machine: str | None,
     region: str | None,
     date: str | None,
@@ -48,6 +50,7 @@ def catalog(
         return
     asked = " ".join(query)
     found = [one for one in _entries(kb, kind) if _matches(one, asked, kind)]
+    found = [one for one in found if provider in (None, one.get("provider", provider))]
     found = [one for one in found if _is_named(one, asked)] or found
     if not found:
         fail(f"nothing among the {kind} matches {asked!r}" if query else f"this pack has no {kind}")
@@ -161,6 +164,7 @@ def _instance_text(entry: dict[str, Any]) -> list[str]:
     if "network_bytes_per_second" in entry:
         more += f", {entry['network_bytes_per_second'] * 8 / 1e9:g} Gbit/s"
     more += ", RDMA" if entry["rdma"] else ""
+    more += f", {entry['provider']}"
     more += "" if entry["status"] == "listed" else f"; {entry['status']}"
     return [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}]", "    ")]
 

@@ -61,6 +61,7 @@ BOUND_BY = (
 @click.option("--hosts", type=click.IntRange(1), default=1, show_default=True, help="Machines that work together.")
 @click.option("--max-gpus", type=click.IntRange(1), help="Most GPUs of a machine that the work can use.")
 @click.option("--data-rate", metavar="RATE", help="Rate at which it reads its data: 500 MB/s.")
+@click.option("--provider", type=click.Choice(("alicloud", "tencent")), help="Only types of this one.")
 @click.option("--region", help="Region of the prices.  [default: cn-beijing]")
 @click.option(
     "--from", "diagnosis", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A diagnosis.json."
@@ -148,7 +149,7 @@ def _work(given: dict[str, Any]) -> Work:
         region=region,
         bound_by=_bound_by(given["diagnosis"]),
         assumed=tuple(assumed),
-        **{name: given[name] for name in (*same, "partitions", "hosts")},
+        **{name: given[name] for name in (*same, "partitions", "hosts", "provider")},
     )
 
 

@@ -154,7 +154,7 @@ def test_without_any_price_the_closest_fit_is_first() -> None:
 
 def test_every_machine_is_kept_or_rejected_with_a_reason() -> None:
     choice = chosen("finetune", 7e9, "lora")
-    assert len(choice.kept) + len(choice.rejected) == 117
+    assert len(choice.kept) + len(choice.rejected) == 153
     assert all(one.rejected for one in choice.rejected)
 
 

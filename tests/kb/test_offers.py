@@ -33,8 +33,13 @@ GIB = 2**30
         ("ecs.gn7s-c8g1.2xlarge", 8, 60, 1, "NVIDIA A30"),
         ("ecs.gn8is.2xlarge", 8, 64, 1, "NVIDIA L20"),
         ("ecs.gn5-c4g1.xlarge", 4, 30, 1, "Tesla P100-PCIE-16GB"),
+        ("GT4.41XLARGE948", 164, 948, 8, "NVIDIA A100-SXM4-40GB"),
+        ("GN10Xp.2XLARGE40", 10, 40, 1, "Tesla V100-SXM2-32GB"),
+        ("PNV4.28XLARGE466", 112, 466, 4, "NVIDIA A10"),
+        ("GN7.2XLARGE32", 8, 32, 1, "Tesla T4"),
+        ("GN8.LARGE56", 6, 56, 1, "Tesla P40"),
     ],
-    ids=lambda value: value if isinstance(value, str) and value.startswith("ecs") else "",
+    ids=lambda value: value if isinstance(value, str) and "." in value else "",
 )
 def test_a_machine_type_has_what_its_page_says(
     offers: dict[str, Machine], name: str, vcpus: int, memory_gib: int, gpus: int, gpu: str
@@ -43,8 +48,11 @@ def test_a_machine_type_has_what_its_page_says(
     assert (found.vcpus, found.memory_bytes, found.gpus, found.gpu) == (vcpus, memory_gib * GIB, gpus, gpu)
 
 
-def test_there_are_117_types_and_none_that_nobody_offers(offers: dict[str, Machine]) -> None:
-    assert len(offers) == 117
+def test_there_are_117_types_of_alibaba_and_36_of_tencent_and_none_that_nobody_offers(
+    offers: dict[str, Machine],
+) -> None:
+    assert sum(one.provider == "alicloud" for one in offers.values()) == 117
+    assert sum(one.provider == "tencent" for one in offers.values()) == 36
     families = {one.family for one in offers.values()}
     assert families.isdisjoint({"gn7p", "gn8i"})
     assert "ecs.gn7e-c32g1.8xlarge" not in offers

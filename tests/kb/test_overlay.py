@@ -34,7 +34,7 @@ def answer(**changed: Any) -> dict[str, Any]:
 def test_a_type_that_is_known_is_replaced(catalogue: Catalogue) -> None:
     overlay = check(text(of_instance_types(answer(), catalogue), "a test").encode(), "overlay.yaml")
     found = {one.name: one for one in machines(merged(catalogue, [overlay]))}
-    assert len(found) == 117
+    assert len(found) == 153
     assert found["ecs.gn7i-c8g1.2xlarge"].memory_bytes == 32 * 2**30
     assert found["ecs.gn7i-c8g1.2xlarge"].network_bytes_per_second == 2e9  # 16,000,000 kbit/s
 

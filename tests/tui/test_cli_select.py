@@ -40,7 +40,7 @@ def test_the_report_fits_80_columns_and_has_every_part() -> None:
 
 def test_json_holds_every_machine_with_its_reasons() -> None:
     document = json.loads(run(*LORA, "--format", "json"))
-    assert len(document["kept"]) + len(document["rejected"]) == 117
+    assert len(document["kept"]) + len(document["rejected"]) == 153
     assert all(one["rejected"] and one["rejected"][0]["because"] for one in document["rejected"])
     assert document["kept"][0]["cost"] == pytest.approx(48 * document["kept"][0]["price_per_hour"])
     assert document["kept"][0]["price_date"] == "2024-12-31"
