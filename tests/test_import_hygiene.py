@@ -52,3 +52,34 @@ def test_a_diagnosis_of_a_pasted_message_loads_nothing_heavy(tmp_path: Path) -> 
     code = "import sys\nfrom gpuwhy.tui.cli import main\nmain(['diagnose', sys.argv[1]], standalone_mode=False)"
     loaded_by(code, str(artefact))  # fills the cache of the rules
     assert loaded_by(code, str(artefact)) & set(HEAVY) == set()
+
+
+FIRST_SCREEN = """
+import asyncio, sys
+from gpuwhy.tui import cli
+from gpuwhy.tui.app.run import rules
+from gpuwhy.tui.app.app import GpuwhyApp
+
+def read():
+    assert app.query_one("#symptoms").region.height > 0
+    print(*(name for name in sys.modules if name.startswith("gpuwhy.")))
+    return rules()
+
+async def run():
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not app.ready:
+            await pilot.pause(0.02)
+
+GpuwhyApp._glance = lambda _: None  # it works beside the rules
+app = GpuwhyApp(read, "gpuwhy")
+asyncio.run(run())
+"""
+
+
+def test_the_first_screen_stands_before_rules_and_probes_are_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_SCREEN], capture_output=True, text=True, timeout=120, check=True)
+    names = done.stdout.split()
+    assert "gpuwhy.tui.app.screens.start" in names
+    later = ("gpuwhy.engine", "gpuwhy.probes", "gpuwhy.rules", "gpuwhy.kb.load", "gpuwhy.kb.model", "gpuwhy.tui.report")
+    assert [name for name in names if name.startswith(later)] == []
+    assert [name for name in names if ".screens." in name] == ["gpuwhy.tui.app.screens.start"]

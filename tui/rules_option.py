@@ -26,9 +26,14 @@ def knowledge(rules: Path | None) -> KnowledgeBase:
     try:
         return load(rules)
     except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
+        unusable(error)
+
+
+def unusable(error: KnowledgeError) -> NoReturn:
+    """End the process: the rules are broken, and this is how."""
+    for problem in error.problems:
+        click.echo(str(problem), err=True)
+    fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
 
 
 overlay_option = click.option(

@@ -5,91 +5,155 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.binding import Binding
 
-from gpuwhy.engine.model import Question
-from gpuwhy.kb.model import KnowledgeBase
-from gpuwhy.kb.texts import say
-from gpuwhy.probes.nvml_glance import Glance, Glancer
-from gpuwhy.tui.app.messages import Glanced, SnapshotTaken
-from gpuwhy.tui.app.questions import named
-from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
-from gpuwhy.tui.app.screens.fix import FixScreen
-from gpuwhy.tui.app.screens.gather import GatherScreen
-from gpuwhy.tui.app.screens.open import OpenScreen
-from gpuwhy.tui.app.screens.paste import PasteScreen
-from gpuwhy.tui.app.screens.report import ReportScreen
+from gpuwhy.tui.app.messages import Glanced, RulesRead, SnapshotTaken
 from gpuwhy.tui.app.screens.start import StartScreen
-from gpuwhy.tui.app.screens.text import TextScreen
 from gpuwhy.tui.app.terminal import calm, plain_driver, theme
 from gpuwhy.tui.incident import journal as journals
 from gpuwhy.tui.incident.events import SYMPTOMS, Added, Answered, Applied, Event, Looked, Supposed, Verified, Withdrawn
-from gpuwhy.tui.incident.looking import plan
-from gpuwhy.tui.incident.session import Session, Snapshot
+
+if TYPE_CHECKING:
+    from gpuwhy.engine.model import Question
+    from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.nvml_glance import Glance
+    from gpuwhy.tui.incident.session import Session, Snapshot
 
 LOOK_SECONDS = 20.0
 GLANCE_SECONDS = 1.0
+PATIENCE_SECONDS = 0.5
 LOOK_AT_ONCE = ("slow", "broken", "look")
 """Symptoms for which this machine is looked at without being asked, where it has a GPU."""
 
 
 class GpuwhyApp(App[None]):
-    """gpuwhy in a terminal."""
+    """gpuwhy in a terminal. What the first screen does not show is read and imported after it has been painted."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = ["app.tcss", "screens/start.tcss"]  # noqa: RUF012 - as Textual declares it; one reading of style sheets
     TITLE = "gpuwhy"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS = [Binding("ctrl+q", "quit", "Quit", show=False, priority=True)]  # noqa: RUF012
 
     def __init__(
-        self, kb: KnowledgeBase, headline: str, resume: str | None = None, events: tuple[Event, ...] = ()
+        self,
+        rules: Callable[[], KnowledgeBase],
+        headline: str,
+        resume: str | None = None,
+        events: tuple[Event, ...] = (),
     ) -> None:
         super().__init__(driver_class=plain_driver(), ansi_color=True)
         self.theme = theme()
-        self.kb = kb
+        self._read_rules, self._rules_read = rules, threading.Event()
+        self._kb: KnowledgeBase | None = None
+        self._waiting: list[Callable[[], None]] = []
         self._headline, self._resume, self._events = headline, resume, events
+        self.rules_trouble: Exception | None = None
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
         self._before: dict[str, Snapshot] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._machine = Glance()
+        self._machine: Glance | None = None
         if calm():
             self.animation_level = "none"
 
+    def get_default_screen(self) -> StartScreen:
+        """The start is beneath everything."""
+        return StartScreen(self._headline)
+
     def on_mount(self) -> None:
-        """The start screen; then whatever was asked for on the command line."""
-        self.push_screen(StartScreen(self._headline, tuple(journals.listed())))
-        self.run_worker(self._glance, thread=True, group="glance", exit_on_error=False)
+        """Whatever was asked for on the command line; the rest begins when the first screen stands."""
         if self._resume is not None:
             self.action_resume(self._resume)
         elif self._events:
-            self._open(None)
-            for event in self._events:
-                self._take(event)
-            self.judge()
+            self.when_ready(self._demonstrate)
+        self.call_after_refresh(self._begin_work)
+
+    def _begin_work(self) -> None:
+        self.run_worker(self._prepare, thread=True, group="prepare", exit_on_error=False)
+        self.run_worker(self._glance, thread=True, group="glance", exit_on_error=False)
+
+    # the rules ----------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Reads the rules, then imports what comes next: nobody waits for either on the first screen."""
+        try:
+            kb = self._kb = self._read_rules()
+        except Exception as error:  # noqa: BLE001 - whoever started the application tells it
+            self.rules_trouble = error
+            self.call_from_thread(self.exit, return_code=1)
+            return
+        finally:
+            self._rules_read.set()
+        self.post_message(RulesRead(kb))
+        from gpuwhy.tui.app.screens import diagnosis, gather, paste  # noqa: F401
+
+    def on_rules_read(self, message: RulesRead) -> None:
+        """Say which they are, and do what had to wait for them."""
+        for screen in self.screen_stack:
+            if isinstance(screen, StartScreen):
+                screen.show_rules(message.kb)
+        waiting, self._waiting = self._waiting, []
+        for act in waiting:
+            act()
+
+    def when_ready(self, act: Callable[[], None]) -> None:
+        """Do it now, or as soon as the rules are read."""
+        if self._kb is not None:
+            act()
+            return
+        self._waiting.append(act)
+        self.set_timer(PATIENCE_SECONDS, self._tell_waiting)
+
+    def _tell_waiting(self) -> None:
+        if self._waiting:
+            self.notify("The rules are read; after an update that takes a few seconds", timeout=3)
+
+    @property
+    def ready(self) -> bool:
+        """True if the rules are read, and nothing waits for them any more."""
+        return self._kb is not None and not self._waiting
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The rules; for what is done when they are read."""
+        assert self._kb is not None
+        return self._kb
+
+    def understood(self, text: str) -> tuple[str, ...]:
+        """What a text holds, in lines for a person. Called from a thread: it takes a while."""
+        from gpuwhy.tui.app.understood import understood
+
+        self._rules_read.wait()
+        return understood(text, self._kb.facts) if self._kb is not None else ()
 
     # looking ------------------------------------------------------------------------------------------------------
 
     def _glance(self) -> None:
+        from gpuwhy.probes.nvml_glance import Glancer
+
         glancer = Glancer()
         try:
             while not self._stop.is_set():
-                self._machine = glancer.look()
-                self.call_from_thread(self._show_glance, self._machine)
-                if self._machine.trouble or self._stop.wait(GLANCE_SECONDS):
+                seen = glancer.look()
+                self.post_message(Glanced(seen))
+                if seen.trouble or self._stop.wait(GLANCE_SECONDS):
                     return
         finally:
             glancer.close()
 
-    def _show_glance(self, glance: Glance) -> None:
-        if isinstance(self.screen, (StartScreen, GatherScreen)):
-            self.screen.post_message(Glanced(glance))
+    def on_glanced(self, message: Glanced) -> None:
+        """The screen on top gets it; not every one shows it."""
+        self._machine = message.glance
+        self.screen.post_message(Glanced(message.glance))
 
     def action_look(self) -> None:
         """Watch this machine for a while."""
+        from gpuwhy.tui.app.screens.gather import GatherScreen
+        from gpuwhy.tui.incident.looking import plan
+
         symptom = self.session.symptom if self.session is not None else "look"
         title = SYMPTOMS.get(symptom, symptom)
         self.push_screen(GatherScreen(title, plan(symptom), LOOK_SECONDS, self.kb.facts), self._looked)
@@ -101,6 +165,9 @@ class GpuwhyApp(App[None]):
     # the incident -------------------------------------------------------------------------------------------------
 
     def _open(self, symptom: str | None, name: str | None = None) -> None:
+        from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
+        from gpuwhy.tui.incident.session import Session
+
         self.session = Session(self.kb, journals.Journal(name))
         if symptom is not None:
             self.session.start(symptom)
@@ -109,19 +176,29 @@ class GpuwhyApp(App[None]):
         self.snapshot = None
         self.push_screen(DiagnosisScreen())
 
+    def _demonstrate(self) -> None:
+        self._open(None)
+        for event in self._events:
+            self._take(event)
+        self.judge()
+
     def action_begin(self, symptom: str) -> None:
         """A new incident."""
+        self.when_ready(lambda: self._begin(symptom))
+
+    def _begin(self, symptom: str) -> None:
         self._open(symptom)
         self.judge()
-        if symptom in LOOK_AT_ONCE and self._machine.gpus:
+        if symptom == "look" or (symptom in LOOK_AT_ONCE and self._machine is not None and self._machine.gpus):
             self.action_look()
-        elif symptom != "look":
-            self.action_paste()
         else:
-            self.action_look()
+            self.action_paste()
 
     def action_resume(self, name: str) -> None:
         """Take an incident up again."""
+        self.when_ready(lambda: self._take_up(name))
+
+    def _take_up(self, name: str) -> None:
         try:
             events = journals.read(name)
         except journals.JournalError as error:
@@ -138,25 +215,29 @@ class GpuwhyApp(App[None]):
             self.session.journal.close()
         self.session = None
         self.pop_screen()
-        self.pop_screen()
-        self.push_screen(StartScreen(self._headline, tuple(journals.listed())))
 
     def action_paste(self) -> None:
         """Paste an artefact."""
+        from gpuwhy.tui.app.screens.paste import PasteScreen
+
         self.push_screen(PasteScreen(), self._pasted)
 
     def _pasted(self, text: str | None) -> None:
         if text is not None:
             number = sum(isinstance(one, Added) for one in self.session.events) + 1 if self.session is not None else 1
-            self.advance(Added(f"paste {number}", text))
+            self.when_ready(lambda: self.advance(Added(f"paste {number}", text)))
 
     def action_open(self) -> None:
         """Open a file or a folder."""
+        from gpuwhy.tui.app.screens.open import OpenScreen
+
         self.push_screen(OpenScreen(), self._opened)
 
     def _opened(self, path: str | None) -> None:
-        if path is None:
-            return
+        if path is not None:
+            self.when_ready(lambda: self._add_files(path))
+
+    def _add_files(self, path: str) -> None:
         from gpuwhy.probes.artefacts.read import find_inputs
 
         for name, found in find_inputs([path]):
@@ -192,6 +273,8 @@ class GpuwhyApp(App[None]):
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """Show it on the diagnosis screen, wherever that is in the stack."""
+        from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
+
         self.snapshot = message.snapshot
         for screen in self.screen_stack:
             if isinstance(screen, DiagnosisScreen):
@@ -201,6 +284,8 @@ class GpuwhyApp(App[None]):
 
     def record_answer(self, asked: Question, value: str | None) -> None:
         """An answer to a question; None is "don't know"."""
+        from gpuwhy.tui.app.questions import named
+
         self.advance(Answered(named(asked), value))
 
     def record_change(self, fact: str, value: str | None) -> None:
@@ -225,6 +310,9 @@ class GpuwhyApp(App[None]):
         """The fixes of a conclusion."""
         if self.snapshot is None:
             return
+        from gpuwhy.kb.texts import say
+        from gpuwhy.tui.app.screens.fix import FixScreen
+
         found = self.snapshot.report.diagnosis
         one = next((one for one in (*found.conclusions, *found.ruled_out) if one.id == name), None)
         title = say(self.kb.conclusions[name].says)
@@ -249,13 +337,20 @@ class GpuwhyApp(App[None]):
         """The report for the ticket."""
         if self.snapshot is not None:
             name = self.session.journal.name if self.session is not None and self.session.journal is not None else ""
+            from gpuwhy.tui.app.screens.report import ReportScreen
+
             self.push_screen(ReportScreen(self.snapshot, name))
 
     def action_help(self) -> None:
         """What the keys of this screen do."""
+        from gpuwhy.tui.app.screens.text import TextScreen
+
         self.push_screen(TextScreen("Help", getattr(self.screen, "HELP", "") or "Escape goes back."))
 
     async def action_quit(self) -> None:
         """End; the incident is kept."""
-        self._stop.set()
         self.exit()
+
+    def on_unmount(self) -> None:
+        """However it ends, nothing goes on in threads."""
+        self._stop.set()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from textual.dom import DOMNode
 
-from gpuwhy.engine.model import Question
+if TYPE_CHECKING:
+    from gpuwhy.engine.model import Question
 
 
 class Desk(Protocol):
@@ -27,6 +28,9 @@ class Desk(Protocol):
 
     def checker(self, fact: str) -> Callable[[str], str]:
         """What is wrong with a value of a fact."""
+
+    def understood(self, text: str) -> tuple[str, ...]:
+        """What a text holds, in lines for a person. Called from a thread: it takes a while."""
 
     def show_fixes(self, name: str) -> None:
         """The fixes of a conclusion."""

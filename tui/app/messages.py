@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
-from gpuwhy.probes.nvml_glance import Glance
-from gpuwhy.tui.incident.session import Snapshot
+if TYPE_CHECKING:
+    from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.nvml_glance import Glance
+    from gpuwhy.tui.incident.journal import Kept
+    from gpuwhy.tui.incident.session import Snapshot
+
+
+class RulesRead(Message):
+    """The rules can be used."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
+        self.kb = kb
+
+
+class IncidentsListed(Message):
+    """The incidents on disk, the latest first."""
+
+    def __init__(self, incidents: tuple[Kept, ...]) -> None:
+        super().__init__()
+        self.incidents = incidents
 
 
 class SnapshotTaken(Message):
@@ -16,8 +37,8 @@ class SnapshotTaken(Message):
         self.snapshot = snapshot
 
 
-class Glanced(Message):
-    """The GPUs of this machine were looked at for a moment."""
+class Glanced(Message, bubble=False):
+    """The GPUs of this machine were looked at for a moment; the application hands it to the screen on top."""
 
     def __init__(self, glance: Glance) -> None:
         super().__init__()

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwhy import __version__
 from gpuwhy.tui.incident.events import Added, Event, Started
-from gpuwhy.tui.rules_option import knowledge
+
+if TYPE_CHECKING:
+    from gpuwhy.kb.model import KnowledgeBase
 
 DEMO = Path(__file__).resolve().parent / "demo"
 
 
-def run(resume: str | None = None, demo: bool = False, rules: Path | None = None) -> None:
+def run(resume: str | None = None, demo: bool = False) -> None:
     """Open the application; with an incident to take up again, or with a recorded one."""
     from gpuwhy.tui.app.app import GpuwhyApp
 
-    kb = knowledge(rules)
-    headline = f"gpuwhy {__version__}   {platform.node()}   rules {kb.version} ({kb.digest[:4]})"
-    GpuwhyApp(kb, headline, resume, demo_events() if demo else ()).run()
+    app = GpuwhyApp(rules, f"gpuwhy {__version__}   {platform.node()}", resume, demo_events() if demo else ())
+    app.run()
+    if app.rules_trouble is not None:
+        from gpuwhy.kb.errors import KnowledgeError
+        from gpuwhy.tui.rules_option import unusable
+
+        if isinstance(app.rules_trouble, KnowledgeError):
+            unusable(app.rules_trouble)
+        raise app.rules_trouble
+
+
+def rules() -> KnowledgeBase:
+    """The shipped rules. Raises `KnowledgeError` where they cannot be used."""
+    from gpuwhy.kb.load import load
+
+    return load()
 
 
 def demo_events() -> tuple[Event, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpuwhy.kb.load import load
+from collections.abc import Mapping
+
+from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts.read import Gathered, gather
 from gpuwhy.probes.artefacts.registry import all_formats
 from gpuwhy.tui.report import places
@@ -10,11 +12,11 @@ from gpuwhy.tui.report import places
 MOST = 4
 
 
-def understood(text: str) -> tuple[str, ...]:
+def understood(text: str, specs: Mapping[str, FactSpec]) -> tuple[str, ...]:
     """The lines to show beneath a paste."""
     if not text.strip():
         return ("nothing yet",)
-    return told(gather([("paste", text.encode())], load().facts))
+    return told(gather([("paste", text.encode())], specs))
 
 
 def told(found: Gathered) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from gpuwhy.kb.units import show
-from gpuwhy.probes.nvml_glance import Glance, Vital
 from gpuwhy.tui.app.curves import curve
 from gpuwhy.tui.incident.vitals import share
+
+if TYPE_CHECKING:
+    from gpuwhy.probes.nvml_glance import Glance, Vital
 
 WIDE = 60
 """Columns from which the three curves of a GPU stand in one line."""
@@ -73,6 +75,8 @@ class Vitals(VerticalScroll):
         return f"{one.index} {self._curve(one, 'busy', 8)} {_percent(one):>4} {memory:>12} {heat:>7}"
 
     def _tall(self, one: Vital) -> list[str]:
+        from gpuwhy.kb.units import show
+
         if one.trouble:
             return [f"GPU {one.index}  {one.name}: {one.trouble}"]
         used = "?" if one.memory_used_bytes is None else show(one.memory_used_bytes, "bytes")

@@ -101,10 +101,12 @@ def read(name: str, where: Path | None = None) -> list[Event]:
     return [event for event, _ in _entries(_path(name, where))]
 
 
-def listed(where: Path | None = None) -> list[Kept]:
-    """The incidents on disk, the latest first; what cannot be read is left out."""
-    found = []
+def listed(where: Path | None = None, most: int | None = None) -> list[Kept]:
+    """The incidents on disk, the latest first, and no more than `most`; what cannot be read is left out."""
+    found: list[Kept] = []
     for path in sorted((where or folder()).glob("*.jsonl"), reverse=True):
+        if len(found) == most:
+            break
         with suppress(JournalError):
             entries = list(_entries(path))
             started = next((event for event, _ in entries if isinstance(event, Started)), None)

@@ -6,9 +6,12 @@ import json
 import math
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from gpuwhy.kb.records import dataclass
-from gpuwhy.probes.nvml_glance import Glance
+
+if TYPE_CHECKING:
+    from gpuwhy.probes.nvml_glance import Glance
 
 MOST_POINTS = 600
 MOST_GPUS = 64

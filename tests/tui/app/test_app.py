@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static, TextArea
 
+from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.load import load
+from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui.app.app import GpuwhyApp
 from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
 from gpuwhy.tui.app.screens.fix import FixScreen
+from gpuwhy.tui.app.screens.paste import PasteScreen
 from gpuwhy.tui.app.screens.report import ReportScreen
 from gpuwhy.tui.app.screens.start import StartScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
@@ -35,7 +39,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def used(act: Act, size: tuple[int, int] = (80, 24), **options: Any) -> GpuwhyApp:
     """The application after a person has acted."""
-    app = GpuwhyApp(load(), "gpuwhy", **options)
+    app = GpuwhyApp(load, "gpuwhy", **options)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
@@ -50,7 +54,8 @@ async def settled(pilot: Pilot[None]) -> None:
     """Wait until nothing is being worked on any more, apart from the look at the GPUs."""
     for _ in range(400):
         await pilot.pause(0.02)
-        if not [one for one in pilot.app.workers if one.group != "glance" and not one.is_finished]:
+        working = [one for one in pilot.app.workers if one.group != "glance" and not one.is_finished]
+        if isinstance(pilot.app, GpuwhyApp) and pilot.app.ready and not working:
             break
     await pilot.pause()
 
@@ -135,6 +140,44 @@ def test_questions_are_answered_by_keys() -> None:
         assert screen.question.fact == asked.fact
 
     used(act, events=(Started("slow", "1.0"), Answered("step.data_wait_share", "63 %")))
+
+
+def test_a_key_that_needs_the_rules_waits_until_they_are_read() -> None:
+    gate = threading.Event()
+
+    def slow() -> KnowledgeBase:
+        assert gate.wait(60)
+        return load()
+
+    app = GpuwhyApp(slow, "gpuwhy")
+
+    async def run() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("2")
+            await pilot.pause()
+            assert isinstance(app.screen, StartScreen)
+            gate.set()
+            await settled(pilot)
+            assert isinstance(app.screen, PasteScreen)
+
+    asyncio.run(run())
+
+
+def test_rules_that_cannot_be_used_end_it_with_what_is_wrong(tmp_path: Path) -> None:
+    app = GpuwhyApp(lambda: load(tmp_path / "none"), "gpuwhy")
+
+    async def run() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("2")
+            for _ in range(400):
+                await pilot.pause(0.02)
+                if app.rules_trouble is not None:
+                    break
+
+    asyncio.run(run())
+    assert isinstance(app.rules_trouble, KnowledgeError)
+    assert app.return_code == 1
+    assert not journals.listed()
 
 
 def test_a_typed_answer_that_does_not_fit_is_told_at_once() -> None:

@@ -59,6 +59,7 @@ class DiagnosisScreen(Screen[None]):
         Binding("escape", "back", "Back", show=False),
         Binding("q", "app.quit", "Quit", show=False),
     ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     snapshot: reactive[Snapshot | None] = reactive(None, init=False)
 
     def compose(self) -> ComposeResult:

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static, TextArea
 
+from gpuwhy.tui.app.desk import desk
 from gpuwhy.tui.app.messages import PasteUnderstood
 
 SETTLE_SECONDS = 0.3
@@ -46,9 +47,7 @@ class PasteScreen(ModalScreen[str | None]):
         self.run_worker(lambda: self._understand(text), thread=True, exclusive=True, exit_on_error=False)
 
     def _understand(self, text: str) -> None:
-        from gpuwhy.tui.app.understood import understood
-
-        self.post_message(PasteUnderstood(understood(text)))
+        self.post_message(PasteUnderstood(desk(self).understood(text)))
 
     def on_paste_understood(self, message: PasteUnderstood) -> None:
         """Show it beneath the text."""

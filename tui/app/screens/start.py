@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,16 +12,20 @@ from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpuwhy.tui.app.messages import Glanced
+from gpuwhy.tui.app.messages import Glanced, IncidentsListed
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.incident.events import SYMPTOMS
-from gpuwhy.tui.incident.journal import Kept
+from gpuwhy.tui.incident.journal import Kept, listed
+
+if TYPE_CHECKING:
+    from gpuwhy.kb.model import KnowledgeBase
+
+MOST_INCIDENTS = 20
 
 
 class StartScreen(Screen[None]):
-    """Dismisses nothing: it tells the application what was chosen."""
+    """Beneath every other screen: it tells the application what was chosen. Its style sheet is read with the app's."""
 
-    CSS_PATH = "start.tcss"
     HELP = "Choose what is wrong with 1 to 5, or paste (p) or open (o) what you have: it is read at once. r takes up\
  the incident that is marked on the right."
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,10 +40,10 @@ class StartScreen(Screen[None]):
         Binding("q", "app.quit", "Quit"),
     ]
 
-    def __init__(self, headline: str, incidents: tuple[Kept, ...]) -> None:
+    def __init__(self, headline: str) -> None:
         super().__init__()
         self._headline = headline
-        self._incidents = incidents
+        self._incidents: tuple[Kept, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield Static(Content(self._headline), id="headline")
@@ -64,14 +68,36 @@ class StartScreen(Screen[None]):
                 yield machine
                 incidents = OptionList(id="incidents", markup=False)
                 incidents.border_title = "Incidents"
-                incidents.add_options([Option(Content(_kept(one)), one.name) for one in self._incidents[:20]])
-                if not self._incidents:
-                    incidents.add_option(Option(Content("none yet"), disabled=True))
                 yield incidents
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#symptoms").focus()
+
+    def on_screen_resume(self) -> None:
+        """An incident may have begun or moved on since; journals can be long, and are read beside the screen."""
+        self.call_after_refresh(self.run_worker, self._list, thread=True, exclusive=True, exit_on_error=False)
+
+    def _list(self) -> None:
+        self.post_message(IncidentsListed(tuple(listed(most=MOST_INCIDENTS))))
+
+    def on_incidents_listed(self, message: IncidentsListed) -> None:
+        """Show them; the mark stays in its place."""
+        self._incidents = message.incidents
+        incidents = self.query_one("#incidents", OptionList)
+        marked = incidents.highlighted
+        incidents.clear_options()
+        incidents.add_options([Option(Content(_kept(one)), one.name) for one in self._incidents])
+        if not self._incidents:
+            incidents.add_option(Option(Content("none yet"), disabled=True))
+        elif marked is not None:
+            incidents.highlighted = min(marked, len(self._incidents) - 1)
+
+    def show_rules(self, kb: KnowledgeBase) -> None:
+        """Which rules are used."""
+        self.query_one("#headline", Static).update(
+            Content(f"{self._headline}   rules {kb.version} ({kb.digest[:4]})"), layout=False
+        )
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
         """Enter on a line does what its key does."""
