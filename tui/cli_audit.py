@@ -6,10 +6,11 @@ import datetime
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from gpuwhy.tui.audit.prometheus import prometheus_options
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gpuwhy.probes.artefacts.read import Gathered
     from gpuwhy.probes.fleet_inputs import Fleet
     from gpuwhy.tui.audit.model import Audit
+    from gpuwhy.tui.audit.prometheus import Fleet as Scraped
 
 FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
 
@@ -46,10 +48,12 @@ FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="An earlier report (--format parquet): tells what is new and what cleared.",
 )
+@prometheus_options
 @rules_option
 @click.pass_context
 def audit(
     context: click.Context,
+    /,
     paths: tuple[str, ...],
     form: str,
     out: Path | None,
@@ -58,50 +62,58 @@ def audit(
     waivers: Path | None,
     baseline: Path | None,
     rules: Path | None,
+    **asked: Any,
 ) -> None:
     """Judge many machines by the rules of `diagnose`, and report by cause, machine type and host.
 
     PATHS are facts files, nvidia-smi output and every other artefact of `diagnose`, and folders of them. A file is of
     the host that its name says; each folder inside a folder is one host. What cannot be read is a row of the report.
+    --prometheus audits the hosts that a Prometheus server scrapes, with or without PATHS.
 
     Exit status: 0 nothing to fix, 1 a cause is confirmed or likely (see --fail-on), 2 unusable arguments, 3 some hosts
     could not be read or judged, and none has a cause.
     """
     from gpuwhy.probes.fleet_inputs import find_fleet
+    from gpuwhy.tui.audit import prometheus
 
-    _check(paths)
+    _check(paths, asked["url"])
     if form == "parquet" and out is None and sys.stdout.isatty():
         fail("Parquet is nothing for a terminal", "name a file with --out")
     kb = knowledge(rules)
     fleet = find_fleet(paths, kb.facts)
+    scraped = prometheus.find(kb, asked) if asked["url"] else None
     if explain is not None:
-        _explain(kb, fleet, explain)
+        _explain(kb, fleet, scraped, explain)
         return
-    made = _audit(kb, fleet, waivers, baseline)
+    made = _audit(kb, fleet, scraped, waivers, baseline)
     _show(made, form, out)
     context.exit(_status(made, fail_on))
 
 
-def _check(paths: tuple[str, ...]) -> None:
+def _check(paths: tuple[str, ...], url: str | None) -> None:
     from importlib.util import find_spec
 
-    if not paths:
-        fail("nothing to audit", "give facts files or folders")
+    if not paths and not url:
+        fail("nothing to audit", "give facts files or folders, or --prometheus URL")
     if find_spec("polars") is None or find_spec("narwhals") is None:
         fail("auditing needs Polars and Narwhals", "pip install 'gpuwhy[fleet]'")
 
 
-def _audit(kb: KnowledgeBase, fleet: Fleet, waivers: Path | None, baseline: Path | None) -> Audit:
+def _audit(
+    kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, waivers: Path | None, baseline: Path | None
+) -> Audit:
     from gpuwhy.kb.records import replace
-    from gpuwhy.tui.audit import history
+    from gpuwhy.tui.audit import history, prometheus
     from gpuwhy.tui.audit.run import examples, run
 
     try:
         accepted = history.read_waivers(waivers, kb) if waivers is not None else []
     except history.HistoryError as error:
         fail(str(error))
-    with _bar(len(fleet.hosts) + _rows(fleet)) as bar:
+    with _bar(len(fleet.hosts) + _rows(fleet) + (len(scraped) if scraped is not None else 0)) as bar:
         collected = run(kb, fleet, bar.update)
+        if scraped is not None:
+            prometheus.add_hosts(collected, scraped, bar.update)
     made = collected.audit()
     if baseline is not None:
         try:
@@ -127,23 +139,24 @@ def _rows(fleet: Fleet) -> int:
     return sum(row_count(one) for one in fleet.tables)
 
 
-def _explain(kb: KnowledgeBase, fleet: Fleet, name: str) -> None:
+def _explain(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> None:
     """Prints what `diagnose` says of the files of one host, and the proof of every cause."""
     from gpuwhy.engine.diagnose import diagnose
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui import explain, report_text
     from gpuwhy.tui.report import Report
 
-    gathered = _gathered(kb, fleet, name)
+    gathered = _gathered(kb, fleet, scraped, name)
     report = Report(kb, gathered, diagnose(kb, FactBase.of(gathered.facts, gathered.absent)))
     causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     _print("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
 
 
-def _gathered(kb: KnowledgeBase, fleet: Fleet, name: str) -> Gathered:
+def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> Gathered:
     """What is known about one host of the fleet. Ends the process where there is none of this name."""
     from gpuwhy.probes.artefacts.read import Gathered, UnusableInput, gather
+    from gpuwhy.tui.audit import prometheus
     from gpuwhy.tui.audit.tables import base_of
 
     host = next((one for one in fleet.hosts if one.name == name), None)
@@ -153,16 +166,20 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, name: str) -> Gathered:
         except UnusableInput as error:
             fail(str(error))
     found = base_of(kb, fleet.tables, name)
+    if found is None and scraped is not None and (read := prometheus.gathered(scraped, name)) is not None:
+        return read
     if found is None:
-        _unknown(fleet, name)
+        _unknown(
+            [*(one.name for one in fleet.hosts), *(scraped.found.hosts.by_name if scraped is not None else ())], name
+        )
     base, table = found
     return Gathered(tuple(base.facts()), (), ((table, "table of facts"),))
 
 
-def _unknown(fleet: Fleet, name: str) -> NoReturn:
+def _unknown(names: list[str], name: str) -> NoReturn:
     import difflib
 
-    close = difflib.get_close_matches(name, [one.name for one in fleet.hosts], 3)
+    close = difflib.get_close_matches(name, names, 3)
     fail(f"no host `{name}` in this fleet", f"did you mean {' or '.join(close)}?" if close else "")
 
 

@@ -126,11 +126,12 @@ def _read(collected: Collected, portion: Iterable[HostFiles], progress: Progress
             continue
         base = FactBase.of(found.facts, found.absent)
         name = collected.unused(one.name)
-        collected.hosts[name] = _host(name, base, found.says)
+        collected.hosts[name] = host_of(name, base, found.says)
         yield name, base
 
 
-def _host(name: str, base: FactBase, says: str) -> Host:
+def host_of(name: str, base: FactBase, says: str) -> Host:
+    """The row of a host in the report."""
     machine = base.get("host.instance_type", HOST)
     devices = base.entities("gpu")
     names = {str(one.value) for device in devices if (one := base.get("gpu.name", device)) is not None}
