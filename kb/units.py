@@ -86,6 +86,8 @@ def show(value: bool | int | float | str, unit: str | None = None) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
+    if not unit and isinstance(value, int):
+        return str(value)  # a code, an index, a version: nobody searches a log for "20,034"
     shower = _SHOWERS.get(unit or "")
     return shower(float(value)) if shower else f"{_plain(float(value))}{_SUFFIX.get(unit or '', '')}"
 

@@ -29,6 +29,8 @@ _HINTS = (
     "anomaly",
     "mps ",
     "jaxlib",
+    "fabric manager",
+    "nvlsm",
 )
 _QUOTED = 160
 _SPACE = re.compile(r"\s{1,40}")

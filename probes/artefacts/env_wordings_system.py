@@ -123,6 +123,9 @@ FABRIC: tuple[EnvWording, ...] = (
         r"\bfabric ?manager(?: service)? (?:is )?(?:not running|not started|not installed|has failed|failed to "
         r"start|isn't running)\b",
         r"\bnv-fabricmanager\[[0-9]{1,8}\]: [^\n]{0,120}?\b(?:[Ff]ailed|[Ee]rror|don't match|aborting)\b",
+        r"\baborting fabric ?manager\b",
+        r"\bfailed to configure all the available (?:GPUs or )?NVSwitches\b",
+        r"\bnvlsm does not exist\b",
         r"\brequest to query NVSwitch device information from NVSwitch driver failed\b",
         r"\bfailed to (?:initialize|start) (?:the )?(?:nv|nvidia )?-?fabric ?manager\b",
         groups={"manager": "host.fabric_manager_version", "driver": "host.driver_version"},

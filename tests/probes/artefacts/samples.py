@@ -32,6 +32,15 @@ SAMPLES = {
         "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\nNvidia driver version: 450.51.06\n"
         "nvidia-nccl-cu12          2.21.5\nCuda compilation tools, release 12.4, V12.4.131\n"
     ),
+    "fabric-manager-log": (
+        "[Mar 04 2026 11:02:33] [INFO] [tid 771] Fabric Manager version 550.90.07 is running with these options\n"
+        "[Mar 04 2026 11:02:40] [ERROR] [tid 771] NVLink 4 of GPU 2 is not trained\n"
+        "[Mar 04 2026 11:02:41] [ERROR] [tid 771] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci "
+        "bus id 00000000:86:00.0 physical id 3 port 61\n"
+        "[Mar 04 2026 11:02:42] [ERROR] [tid 771] failed to find the GPU handle 1234567 in the multicast team request "
+        "setup 7654321.\n"
+        "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager\n"
+    ),
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
     "framework-oom": (
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"
