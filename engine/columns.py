@@ -17,12 +17,13 @@ readings in the last digit. Only operations that Narwhals has for Polars and for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gpuwhy.engine.derive import target_of
 from gpuwhy.engine.model import Status
+from gpuwhy.engine.narwhals_sheet import NarwhalsSheet
+from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.values import fitting, kind_of, typed
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, Over, references
@@ -30,12 +31,17 @@ from gpuwhy.kb.expressions import Call, Expression, FactValue, Number, refs_of
 from gpuwhy.kb.facts import Entity, FactBase
 from gpuwhy.kb.model import Derivation, FactSpec, KnowledgeBase, Signature
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
 Specs = Mapping[str, FactSpec]
 T = TypeVar("T")
-_KINDS = (float, bool, str)
+Expr = Any
+"""What the functions of a sheet make: a node of a `Sheet`, an expression of Narwhals."""
+
+
+def sheet_of(frame: Any) -> Sheet | NarwhalsSheet:
+    """A Polars frame in memory is computed here; of any other kind of frame, Narwhals has its engine compute it."""
+    import polars
+
+    return Sheet(frame) if isinstance(frame, polars.DataFrame) else NarwhalsSheet(frame)
 
 
 def statuses(kb: KnowledgeBase, frame: Any) -> Any:
@@ -58,75 +64,60 @@ def truths(specs: Specs, frame: Any, conditions: Mapping[str, Condition]) -> Any
     return table.with_columns({name: table.truth(tree) for name, tree in conditions.items()})
 
 
-def add_derived(kb: KnowledgeBase, frame: Any, table_of: type[Table] | None = None) -> Any:
+def add_derived(kb: KnowledgeBase, frame: Any) -> Any:
     """The frame with every fact that the derivations give; what is known already stays."""
-    table = (table_of or Table)(kb.facts, frame)
+    table = Table(kb.facts, frame)
+    derive(kb, table)
+    return table.sheet.native()
+
+
+def derive(kb: KnowledgeBase, table: Table) -> None:
+    """Adds every fact that the derivations give."""
     for derivation in kb.derivations.in_play(table.names):
         if derivation.status != "deprecated":
             table.add_aggregates((*refs_of(derivation.formula), *refs_of(derivation.when)))
             table.add_derived(derivation)
-    return table.with_columns({})
 
 
 class Table:
     """A frame, and the expressions of conditions and formulas over its columns."""
 
     def __init__(self, specs: Specs, frame: Any) -> None:
-        import narwhals as nw
-
         self.specs = specs
-        self.frame: Any = nw.from_native(frame)
-        self.names = set(self.frame.collect_schema().names())
-        self._add_nothing()
+        self.sheet: Any = frame if isinstance(frame, (Sheet, NarwhalsSheet)) else sheet_of(frame)
         self._check_types()
+
+    @property
+    def names(self) -> Collection[str]:
+        """The columns that there are."""
+        names: Collection[str] = self.sheet.names
+        return names
 
     def _check_types(self) -> None:
         """Numbers become doubles, and what is not finite becomes null; anything else must be of its fact's type."""
-        import narwhals as nw
-
-        schema = self.frame.collect_schema()
         made = {}
-        for name in schema.names():
+        for name in self.names:
             kind = kind_of(self.specs, FactRef(name)) if name in self.specs else None
-            dtype = schema[name]
-            if kind is None:
+            found = self.sheet.kind(name) if kind is not None else None
+            if kind is None or found is None:
                 continue
-            if dtype == nw.Unknown:
-                made[name] = self.nothing(kind)
-            elif kind is float and dtype.is_numeric():
-                number = nw.col(name).cast(nw.Float64)
-                made[name] = nw.when(number.is_finite()).then(number)
-            elif dtype != {float: nw.Float64, bool: nw.Boolean, str: nw.String}[kind]:
-                raise TypeError(f"column {name} holds {dtype}, but the fact is {self.specs[name].type}")
-        self._add(made)
+            if found is type(None):
+                made[name] = self.sheet.nothing(kind)
+            elif found is not kind:
+                raise TypeError(
+                    f"column {name} holds {self.sheet.type_says(name)}, but the fact is {self.specs[name].type}"
+                )
+            elif kind is float:
+                made[name] = self.sheet.reading(name)
+        self.sheet.bind(made)
 
-    def _add(self, columns: Mapping[str, nw.Expr]) -> None:
-        if columns:
-            self.frame = self.frame.with_columns(**columns)
-            self.names |= set(columns)
+    def with_columns(self, columns: Mapping[str, Expr]) -> Any:
+        """The frame, with these columns and all that were made before."""
+        self.sheet.bind(columns)
+        return self.sheet.native()
 
-    def with_columns(self, columns: Mapping[str, nw.Expr]) -> Any:
-        self._add(columns)
-        return self.frame.drop(*(f"_no_{kind.__name__}" for kind in _KINDS)).to_native()
-
-    def _add_nothing(self) -> None:
-        """A column of nulls for each type, of the length of the frame: a null literal is not broadcast everywhere."""
-        import narwhals as nw
-
-        some = nw.col(self.frame.collect_schema().names()[0])
-        never = some.is_null() & ~some.is_null()
-        values: dict[type, float | bool | str] = {float: 0.0, bool: False, str: ""}
-        self._add({f"_no_{kind.__name__}": nw.when(never).then(nw.lit(values[kind])) for kind in _KINDS})
-
-    def nothing(self, kind: type) -> nw.Expr:
-        import narwhals as nw
-
-        return nw.col(f"_no_{kind.__name__}")
-
-    def on_scope(self, scope: str, value: nw.Expr) -> nw.Expr:
-        import narwhals as nw
-
-        return nw.when(nw.col("kind") == scope).then(value) if "kind" in self.names else value
+    def on_scope(self, scope: str, value: Expr) -> Expr:
+        return self.sheet.choose(self.sheet.col("kind") == scope, value) if "kind" in self.names else value
 
     def judges(self, scope: str) -> bool:
         """True if rules of this scope have rows here."""
@@ -137,59 +128,46 @@ class Table:
         assert scope
         return make()
 
-    def column(self, name: str) -> nw.Expr:
-        import narwhals as nw
+    def column(self, name: str) -> Expr:
+        return self.sheet.col(name) if name in self.names else self.sheet.nothing(kind_of(self.specs, FactRef(name)))
 
-        return nw.col(name) if name in self.names else self.nothing(kind_of(self.specs, FactRef(name)))
-
-    def value(self, ref: FactRef) -> nw.Expr:
+    def value(self, ref: FactRef) -> Expr:
         """What a row sees of a reference. Aggregates are columns: see `add_aggregates`."""
-        import narwhals as nw
-
-        return nw.col(str(ref)) if ref.over is not None else self.column(ref.fact)
+        return self.sheet.col(str(ref)) if ref.over is not None else self.column(ref.fact)
 
     def add_aggregates(self, refs: Iterable[FactRef]) -> None:
         """Columns for the aggregates among these references, over the readings of each host."""
         wanted = {str(ref): ref for ref in refs if ref.over is not None and str(ref) not in self.names}
-        self._add({name: self.aggregate(ref) for name, ref in wanted.items()})
+        self.sheet.bind({name: self.aggregate(ref) for name, ref in wanted.items()})
 
-    def aggregate(self, ref: FactRef) -> nw.Expr:
-        import narwhals as nw
-
-        kind = kind_of(self.specs, FactRef(ref.fact))
+    def aggregate(self, ref: FactRef) -> Expr:
+        """The aggregate over the rows of a host; unknown where none of them knows the fact."""
+        sheet, kind = self.sheet, kind_of(self.specs, FactRef(ref.fact))
+        assert ref.over is not None
         if ref.fact not in self.names or (kind is str and ref.over is not Over.COUNT):
-            return self.nothing(float)
-        own = self.on_scope(self.specs[ref.fact].entity, nw.col(ref.fact))
-        readings = own.count().over("host").cast(nw.Float64)
+            return sheet.nothing(float)
+        own = self.on_scope(self.specs[ref.fact].entity, sheet.col(ref.fact))
         if ref.over is Over.COUNT:
-            return nw.when(readings > 0).then(readings)
-        own = own.cast(nw.Float64)
-        made = {
-            Over.MAX: own.max,
-            Over.MIN: own.min,
-            Over.MEAN: own.mean,
-            Over.MEDIAN: own.median,
-            Over.SUM: own.sum,
-        }[ref.over or Over.MAX]().over("host")
-        return nw.when((readings > 0) & made.is_finite()).then(made)
+            readings = sheet.over("count", own, ("host",))
+            return sheet.choose(readings > 0.0, readings)
+        made = sheet.finite(sheet.over(ref.over.value, sheet.number(own), ("host",)))
+        if ref.over is not Over.SUM:
+            return made
+        return sheet.choose(sheet.over("count", own, ("host",)) > 0.0, made)
 
-    def truth(self, tree: Condition) -> nw.Expr:
+    def truth(self, tree: Condition) -> Expr:
         """A condition as a boolean expression; null is unknown."""
-        import narwhals as nw
-
         if isinstance(tree, Comparison):
             return self.comparison(tree)
         if isinstance(tree, Not):
             return ~self.truth(tree.part)
-        join = nw.all_horizontal if isinstance(tree, All) else nw.any_horizontal
-        return join([self.truth(part) for part in tree.parts], ignore_nulls=False)
+        join = self.sheet.every if isinstance(tree, All) else self.sheet.some
+        return join([self.truth(part) for part in tree.parts])
 
-    def comparison(self, tree: Comparison) -> nw.Expr:
-        import narwhals as nw
-
-        value = self.value(tree.ref)
+    def comparison(self, tree: Comparison) -> Expr:
+        sheet, value = self.sheet, self.value(tree.ref)
         if tree.op is Operator.KNOWN:
-            return nw.when(~value.is_null()).then(nw.lit(True))
+            return sheet.choose(sheet.known(value), sheet.lit(True))
         if tree.than is not None:
             return self.against(tree, tree.than)
         values = fitting(self.specs, tree.ref, tree.value)
@@ -198,106 +176,85 @@ class Table:
                 raise TypeError(f"{tree.ref} {tree.op.value} {tree.value!r}: only numbers have an order")
             return _ordered(tree.op, value, values[0])
         equal = [value == one for one in values]
-        same = nw.any_horizontal(equal, ignore_nulls=False) if equal else nw.when(~value.is_null()).then(nw.lit(False))
+        same = sheet.some(equal) if equal else sheet.choose(sheet.known(value), sheet.lit(False))
         return ~same if tree.op is Operator.NE else same
 
-    def against(self, tree: Comparison, than: FactRef) -> nw.Expr:
-        import narwhals as nw
-
-        value, other = self.value(tree.ref), self.value(than)
+    def against(self, tree: Comparison, than: FactRef) -> Expr:
+        sheet, value, other = self.sheet, self.value(tree.ref), self.value(than)
         kind = kind_of(self.specs, tree.ref)
         if kind is not kind_of(self.specs, than) or (tree.op.orders and kind is not float):
             if tree.op.orders:
                 raise TypeError(f"{tree.ref} {tree.op.value} {than}: only numbers have an order")
-            both = ~value.is_null() & ~other.is_null()
-            return nw.when(both).then(nw.lit(tree.op is Operator.NE))
-        bound = other * tree.times if kind is float else other
+            return sheet.choose(sheet.known(value) & sheet.known(other), sheet.lit(tree.op is Operator.NE))
+        bound = other * tree.times if kind is float and tree.times != 1.0 else other
         if tree.op.orders:
             return _ordered(tree.op, value, bound)
         return value != bound if tree.op is Operator.NE else value == bound
 
-    def formula(self, tree: Expression) -> nw.Expr:
+    def formula(self, tree: Expression) -> Expr:
         """A formula; null where a fact is unknown, a divisor is zero or a result is not finite."""
-        import narwhals as nw
-
         if isinstance(tree, Number):
-            return nw.lit(tree.value)
+            return self.sheet.lit(tree.value)
         if isinstance(tree, FactValue):
             kind = kind_of(self.specs, tree.ref)
-            return self.nothing(float) if kind is str else self.value(tree.ref).cast(nw.Float64)
-        result = self.call(tree, [self.formula(one) for one in tree.arguments])
-        return nw.when(result.is_finite()).then(result)
+            return self.sheet.nothing(float) if kind is str else self.sheet.number(self.value(tree.ref))
+        return self.sheet.finite(self.call(tree, [self.formula(one) for one in tree.arguments]))
 
-    def call(self, tree: Call, arguments: list[nw.Expr]) -> nw.Expr:
-        import narwhals as nw
-
-        first = arguments[0]
+    def call(self, tree: Call, arguments: list[Expr]) -> Expr:
+        sheet, first = self.sheet, arguments[0]
         if tree.name in ("min", "max"):
-            known = reduce(lambda left, right: left & right, [~one.is_null() for one in arguments])
-            pick = nw.min_horizontal if tree.name == "min" else nw.max_horizontal
-            return nw.when(known).then(pick(*arguments))
+            known = sheet.every([sheet.known(one) for one in arguments])
+            return sheet.choose(known, (sheet.least if tree.name == "min" else sheet.greatest)(arguments))
         if tree.name == "/":
-            return nw.when(arguments[1] != 0).then(first / arguments[1])
+            return sheet.choose(arguments[1] != 0.0, first / arguments[1])
         if len(arguments) == 2:
             return {"+": first + arguments[1], "-": first - arguments[1], "*": first * arguments[1]}[tree.name]
-        return {"neg": lambda: -1.0 * first, "abs": first.abs, "ceil": first.ceil, "floor": first.floor}[tree.name]()
+        return {"neg": lambda: first * -1.0, "abs": first.abs, "ceil": first.ceil, "floor": first.floor}[tree.name]()
 
     def add_derived(self, derivation: Derivation) -> None:
         """The column of the fact that a derivation gives, filled where nothing is known yet."""
-        import narwhals as nw
-
-        spec = self.specs[derivation.gives]
+        sheet, spec = self.sheet, self.specs[derivation.gives]
         made = self.on_scope(derivation.scope, self.made(derivation))
-        home, target = nw.col(f"home:{spec.entity}"), nw.col(f"target:{spec.entity}")
         if f"home:{spec.entity}" not in self.names:
-            self._add({spec.id: nw.coalesce(self.column(spec.id), made)})
+            sheet.bind({spec.id: sheet.first_known(self.column(spec.id), made)})
             return
-        self._add({"_made": nw.when(~target.is_null()).then(made), "_key": nw.coalesce(target, home)})
-        first = nw.when(~nw.col("_made").is_null()).then(nw.col("order"))
-        self._add({"_first": first.min().over("host", "_key")})
-        chosen = nw.when(nw.col("order") == nw.col("_first")).then(nw.col("_made"))
-        self._add({"_made": chosen.max().over("host", "_key")})
-        seen = nw.when(~home.is_null()).then(nw.col("_made"))
-        self._add({spec.id: nw.coalesce(self.column(spec.id), seen)})
-        self.frame = self.frame.drop("_made", "_key", "_first")
-        self.names -= {"_made", "_key", "_first"}
+        home, target = sheet.col(f"home:{spec.entity}"), sheet.col(f"target:{spec.entity}")
+        sheet.bind({"_made": sheet.choose(sheet.known(target), made), "_key": sheet.first_known(target, home)})
+        first = sheet.choose(sheet.known(sheet.col("_made")), sheet.col("order"))
+        sheet.bind({"_first": sheet.over("min", first, ("host", "_key"))})
+        chosen = sheet.choose(sheet.col("order") == sheet.col("_first"), sheet.col("_made"))
+        sheet.bind({"_made": sheet.over("max", chosen, ("host", "_key"))})
+        seen = sheet.choose(sheet.known(home), sheet.col("_made"))
+        sheet.bind({spec.id: sheet.first_known(self.column(spec.id), seen)})
+        sheet.drop("_made", "_key", "_first")
 
-    def made(self, derivation: Derivation) -> nw.Expr:
+    def made(self, derivation: Derivation) -> Expr:
         """What a derivation gives in each row."""
-        import narwhals as nw
-
-        when = self.truth(derivation.when) if derivation.when is not None else nw.lit(True)
+        sheet = self.sheet
+        when = self.truth(derivation.when) if derivation.when is not None else sheet.lit(True)
         if derivation.formula is not None:
             number = self.formula(derivation.formula)
             whole = self.specs[derivation.gives].type == "integer"
-            return nw.when(_sure(when)).then(_rounded(number) if whole else number)
+            return sheet.choose(sheet.sure(when), self.rounded(number) if whole else number)
         kind = kind_of(self.specs, FactRef(derivation.gives))
         yes, no = (
-            self.nothing(kind) if value is None else nw.lit(typed(self.specs, FactRef(derivation.gives), value))
+            sheet.nothing(kind) if value is None else sheet.lit(typed(self.specs, FactRef(derivation.gives), value))
             for value in (derivation.value, derivation.otherwise)
         )
-        return nw.when(_sure(when)).then(yes).otherwise(nw.when(_sure(~when)).then(no))
+        return sheet.choose(sheet.sure(when), yes, sheet.choose(sheet.sure(~when), no))
+
+    def rounded(self, number: Expr) -> Expr:
+        """To the nearest whole number, halves to the even one, as Python rounds."""
+        below = number.floor()
+        odd = (below / 2.0).floor() * 2.0 != below
+        up = (number - below > 0.5) | ((number - below == 0.5) & odd)
+        return self.sheet.choose(up, below + 1.0, below)
 
 
-def _ordered(op: Operator, value: nw.Expr, bound: nw.Expr | float | str) -> nw.Expr:
+def _ordered(op: Operator, value: Expr, bound: Expr) -> Expr:
     if op in (Operator.LT, Operator.LE):
         return value < bound if op is Operator.LT else value <= bound
     return value > bound if op is Operator.GT else value >= bound
-
-
-def _sure(truth: nw.Expr) -> nw.Expr:
-    """True where it is true, else false, also where it is unknown."""
-    return truth.fill_null(False)
-
-
-def _rounded(number: nw.Expr) -> nw.Expr:
-    """To the nearest whole number, halves to the even one, as Python rounds."""
-    import narwhals as nw
-
-    below = number.floor()
-    odd: nw.Expr = (below / 2.0).floor() * 2.0 != below
-    up = (number - below > 0.5) | ((number - below == 0.5) & odd)
-    return nw.when(up).then(below + 1.0).otherwise(below)
 
 
 def _conditions(signature: Signature) -> Iterator[Condition]:
@@ -306,27 +263,26 @@ def _conditions(signature: Signature) -> Iterator[Condition]:
     yield from (one.when for one in signature.excludes)
 
 
-def judged(table: Table, signature: Signature, names: Sequence[Any]) -> tuple[nw.Expr, nw.Expr]:
+def judged(table: Table, signature: Signature, names: Sequence[Any]) -> tuple[Expr, Expr]:
     """The status of a signature in each row, and whether an exclusion holds: decided as in `signatures.evaluate_one`.
 
     `names`: what stands for confirmed, likely, possible and ruled out.
     """
-    import narwhals as nw
-
-    requires, no = table.truth(signature.requires), nw.lit(False)
-    sure, likely, possible, ruled_out = (nw.lit(one) for one in names)
+    sheet = table.sheet
+    requires, no = table.truth(signature.requires), sheet.lit(False)
+    sure, likely, possible, ruled_out = (sheet.lit(one) for one in names)
     against = [table.truth(one.when) for one in signature.excludes]
-    unsure = [truth.is_null() for one, truth in zip(signature.excludes, against, strict=True) if one.demotes]
-    vetoed = reduce(lambda left, right: left | right, [_sure(one) for one in against], no)
-    demoted = reduce(lambda left, right: left | right, unsure, no)
-    confirmed = _sure(table.truth(signature.confirms)) if signature.confirms is not None else no
-    held = nw.when(confirmed & ~demoted).then(sure).otherwise(likely)
-    status = nw.when(requires.is_null()).then(possible).otherwise(held)
-    status = nw.when(vetoed | _sure(~requires)).then(ruled_out).otherwise(status)
+    unsure = [~sheet.known(truth) for one, truth in zip(signature.excludes, against, strict=True) if one.demotes]
+    vetoed = sheet.some([sheet.sure(one) for one in against]) if against else no
+    demoted = sheet.some(unsure) if unsure else no
+    confirmed = sheet.sure(table.truth(signature.confirms)) if signature.confirms is not None else no
+    held = sheet.choose(confirmed & ~demoted, sure, likely)
+    status = sheet.choose(sheet.known(requires), held, possible)
+    status = sheet.choose(vetoed | sheet.sure(~requires), ruled_out, status)
     if signature.given is None:
         return status, vetoed
-    given = _sure(table.truth(signature.given))
-    return nw.when(given).then(status), given & vetoed
+    given = sheet.sure(table.truth(signature.given))
+    return sheet.choose(given, status), given & vetoed
 
 
 def add_refs(table: Table, signatures: Iterable[Signature]) -> None:

@@ -7,17 +7,14 @@ one step where an exclusion of any of them holds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from gpuwhy.engine.catalogue import with_catalogue
-from gpuwhy.engine.columns import Table, add_derived, add_refs, frame_of, judged
+from gpuwhy.engine.columns import Expr, Table, add_refs, derive, frame_of, judged
 from gpuwhy.engine.model import Status
 from gpuwhy.kb.facts import FactBase
 from gpuwhy.kb.model import KnowledgeBase, Signature
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 RANKS = tuple(one.rank for one in Status)
 STATUS_OF = {one.rank: one.value for one in Status}
@@ -25,44 +22,44 @@ LABELS = {"instance_type": "host.instance_type", "gpu_name": "gpu.name"}
 SEPARATOR = "@"
 
 
-def conclude_rows(kb: KnowledgeBase, frame: Any, table_of: type[Table] = Table) -> tuple[Any, list[str]]:
-    """The frame with a column `<conclusion>@<scope>` for each conclusion that can be in play, and their names.
+def conclusions(kb: KnowledgeBase, table: Table) -> dict[str, Expr]:
+    """For each conclusion that can be in play, `<conclusion>@<scope>`, the rank of its status in each row.
 
-    It holds the rank of its status (0 confirmed, 1 likely, 2 possible, 3 ruled out); null where it is not in play.
-    Rules that need a fact which no column has are passed over: they would say nothing.
+    0 confirmed, 1 likely, 2 possible, 3 ruled out; null where it is not in play. Rules that need a fact which no column
+    has are passed over: they would say nothing.
     """
-    table = table_of(kb.facts, frame)
     groups: dict[str, list[Signature]] = {}
     for one in kb.signatures.in_play(table.names):
         if one.status != "deprecated" and table.judges(one.scope):
             groups.setdefault(f"{one.concludes}{SEPARATOR}{one.scope}", []).append(one)
     add_refs(table, [one for group in groups.values() for one in group])
-    made = {name: table.on_scope(group[0].scope, _best(table, group)) for name, group in groups.items()}
-    return table.with_columns(made), list(groups)
+    return {name: table.on_scope(group[0].scope, _best(table, group)) for name, group in groups.items()}
 
 
-def _best(table: Table, group: list[Signature]) -> nw.Expr:
-    import narwhals as nw
-
+def _best(table: Table, group: list[Signature]) -> Expr:
+    sheet = table.sheet
     found = [table.in_scope(one.scope, partial(judged, table, one, RANKS)) for one in group]
-    best = nw.min_horizontal(*(rank for rank, _ in found)) if len(found) > 1 else found[0][0]
+    best = sheet.least([rank for rank, _ in found]) if len(found) > 1 else found[0][0]
     if not any(one.excludes for one in group):
         return best
-    vetoed = reduce(lambda left, right: left | right, [against for _, against in found])
-    return nw.when(vetoed & (best < Status.RULED_OUT.rank)).then(best + 1).otherwise(best)
+    vetoed = sheet.some([against for _, against in found])
+    return sheet.choose(vetoed & (best < Status.RULED_OUT.rank), best + 1, best)
 
 
 def judge_hosts(kb: KnowledgeBase, hosts: Mapping[str, FactBase]) -> Any:
     """What is concluded about each host, as a Polars frame of one row for each host, entity and conclusion.
 
-    Columns: host, entity, conclusion, rank, instance_type, gpu_name. Conclusions that are ruled out are left out.
+    Columns: host, entity, conclusion, rank. Conclusions that are ruled out are left out.
     """
     import polars
 
     known = {name: with_catalogue(kb, base) for name, base in hosts.items()}
-    frame = add_derived(kb, frame_of(kb, known, {*read_facts(kb), *LABELS.values()}))
-    frame, names = conclude_rows(kb, frame)
-    return polars.concat([asserted(frame, name) for name in names] or [nothing()])
+    table = Table(kb.facts, frame_of(kb, known, read_facts(kb)))
+    derive(kb, table)
+    ranks = conclusions(kb, table)
+    table.sheet.bind(ranks)
+    rows = polars.DataFrame({name: table.sheet.whole(name) for name in ("host", "entity", *ranks)})
+    return polars.concat([asserted(rows, name) for name in ranks] or [nothing()])
 
 
 def read_facts(kb: KnowledgeBase) -> set[str]:
@@ -76,16 +73,11 @@ def asserted(frame: Any, name: str, up_to: int = Status.POSSIBLE.rank) -> Any:
     """The rows of a frame for which a conclusion has a status up to this rank."""
     import polars
 
-    labels = [
-        (polars.col(fact) if fact in frame.columns else polars.lit(None, polars.String)).alias(label)
-        for label, fact in LABELS.items()
-    ]
     return frame.filter(polars.col(name) <= up_to).select(
         "host",
         "entity",
         polars.lit(name.partition(SEPARATOR)[0]).alias("conclusion"),
         polars.col(name).cast(polars.Int8).alias("rank"),
-        *labels,
     )
 
 
@@ -94,7 +86,7 @@ def nothing() -> Any:
     import polars
 
     text = dict.fromkeys(("host", "entity", "conclusion"), polars.String)
-    return polars.DataFrame(schema={**text, "rank": polars.Int8, **dict.fromkeys(LABELS, polars.String)})
+    return polars.DataFrame(schema={**text, "rank": polars.Int8})
 
 
 def folded(kb: KnowledgeBase, ranks: Mapping[str, int]) -> dict[str, str]:

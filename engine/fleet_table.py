@@ -7,24 +7,25 @@ a GPU only where it is the only one of its host, as in a diagnosis. Facts about 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gpuwhy.engine.catalogue import described
-from gpuwhy.engine.columns import Specs, Table, add_derived
-from gpuwhy.engine.fleet import LABELS, conclude_rows, read_facts
+from gpuwhy.engine.columns import Expr, Specs, Table, derive
+from gpuwhy.engine.fleet import LABELS, conclusions, read_facts
+from gpuwhy.engine.fleet_catalogue import Lookup, bind
+from gpuwhy.engine.sheet import Sheet
+from gpuwhy.engine.sheet_nodes import Node
+from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, OF_ROWS, TRUE, UNKNOWN, Value, truth
+from gpuwhy.engine.values import kind_of, typed
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, gpu
 from gpuwhy.kb.model import Derivation, KnowledgeBase
 from gpuwhy.kb.ruleset import Outline, opens
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
 T = TypeVar("T")
 KINDS = ("host", "job", "gpu")
 NAME, DEVICE, ORDER = "host", "gpu", "order"
 """Columns that are no facts: the machine, the GPU within it, and the place of the row."""
-_ONLY = "_only"
 _ALSO_NAMED = ("gpu.xid_event_codes", "gpu.xid_first")
 
 
@@ -47,43 +48,36 @@ class GpuTable(Table):
         finally:
             self._above = before
 
-    def value(self, ref: FactRef) -> nw.Expr:
+    def value(self, ref: FactRef) -> Expr:
         """What a row sees of a reference."""
-        import narwhals as nw
-
         plain = super().value(ref)
         of_gpu = ref.over is None and ref.fact in self.names and self.specs[ref.fact].entity == "gpu"
-        if not self._above or not of_gpu:
-            return plain
-        if _ONLY not in self.names:
-            self._add({_ONLY: nw.col(NAME).count().over(NAME) == 1})
-        return nw.when(nw.col(_ONLY)).then(plain)
+        return self.sheet.of_only_row(plain) if self._above and of_gpu else plain
 
-    def aggregate(self, ref: FactRef) -> nw.Expr:
+    def aggregate(self, ref: FactRef) -> Expr:
         """An aggregate over the GPUs of a host; of a fact of the host or the job there is one."""
-        import narwhals as nw
-
         if ref.fact not in self.names or self.specs[ref.fact].entity == "gpu":
             return super().aggregate(ref)
-        own = nw.col(ref.fact)
+        own = self.sheet.col(ref.fact)
         if ref.over is Over.COUNT:
-            return nw.when(~own.is_null()).then(nw.lit(1.0))
-        return own.cast(nw.Float64) if self.specs[ref.fact].type not in ("text", "choice") else self.nothing(float)
+            return self.sheet.choose(self.sheet.known(own), self.sheet.lit(1.0))
+        is_word = self.specs[ref.fact].type in ("text", "choice")
+        return self.sheet.nothing(float) if is_word else self.sheet.number(own)
 
     def add_derived(self, derivation: Derivation) -> None:
         """The column of the fact that a derivation gives, filled where nothing is known yet."""
-        import narwhals as nw
-
-        gives, scope = self.specs[derivation.gives], derivation.scope
+        sheet, gives, scope = self.sheet, self.specs[derivation.gives], derivation.scope
         if not self.judges(scope) or not self.judges(gives.entity):
             return
         made = self.in_scope(scope, lambda: self.made(derivation))
         if scope == "gpu" and gives.entity != "gpu":  # of several GPUs, the first that gives something
-            self._add({"_made": made})
-            first = nw.when(~nw.col("_made").is_null()).then(nw.col(ORDER)).min().over(NAME)
-            self._add({"_first": first})
-            made = nw.when(nw.col(ORDER) == nw.col("_first")).then(nw.col("_made")).max().over(NAME)
-        self._add({gives.id: nw.coalesce(self.column(gives.id), made)})
+            first = sheet.over("min", sheet.choose(sheet.known(made), sheet.col(ORDER)), (NAME,))
+            sheet.bind({"_first": first, "_made": made})
+            chosen = sheet.choose(sheet.col(ORDER) == sheet.col("_first"), sheet.col("_made"))
+            made = sheet.over("max", chosen, (NAME,))
+        sheet.bind({gives.id: sheet.first_known(self.column(gives.id), made)})
+        if "_first" in self.names:
+            sheet.drop("_first", "_made")
 
 
 def read_columns(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
@@ -105,46 +99,92 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
     return found + [one for one in kb.signatures.outlines if opens(one.gate, known)]
 
 
-def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
-    """A Polars frame of GPUs judged: see `TableJudge`."""
-    return TableJudge(kb).judge(frame)
-
-
 class TableJudge:
     """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
-        self._portion: Any = None
-        self._plan: Any = None
-        self._names: list[str] = []
+        self._sheet: Sheet | None = None
+        self._lookups: list[Lookup] = []
+        self._ranks: dict[str, Node] = {}
 
-    def judge(self, portion: Any) -> tuple[Any, list[str]]:
-        """The names and labels of the rows, with a column of ranks for each conclusion as `conclude_rows` has them.
+    def judge(self, portion: Any) -> Judged:
+        """A Polars frame with a column `order`; rows of one host stand together, all portions have the same columns."""
+        if self._sheet is None:
+            self._sheet = self._planned(portion)
+        sheet = self._sheet
+        sheet.load(portion)
+        for one in self._lookups:
+            one.load(portion)
+        return Judged(portion, sheet, {name: sheet.evaluate(node) for name, node in self._ranks.items()})
 
-        A Polars frame with a column `order`; rows of one host stand together, and all portions have the same columns.
-        """
-        import polars
+    def _planned(self, portion: Any) -> Sheet:
+        facts = self._kb.facts
+        sheet = Sheet(portion, NAME, lambda name: name in facts and facts[name].entity != "gpu")
+        table = GpuTable(facts, sheet)
+        self._lookups = list(_lookups(self._kb, sheet, portion.columns))
+        derive(self._kb, table)
+        self._ranks = conclusions(self._kb, table)
+        return sheet
 
-        whole = _with_catalogue(self._kb, portion)
-        self._portion = whole.with_columns(polars.col(NAME).rle_id())  # numbers group faster than names
-        if self._plan is None:
-            self._plan = self._planned()
-        kept = [one for one in (NAME, DEVICE, ORDER, *LABELS.values()) if one in whole.columns]
-        return polars.concat([whole.select(kept), self._plan.collect()], how="horizontal"), self._names
 
-    def _planned(self) -> Any:
-        """The ranks of a portion, as a lazy frame that takes the rows of whatever portion there is."""
-        from polars.io.plugins import register_io_source
+class Judged:
+    """The conclusions about a portion. `ranks`: by conclusion and scope, as `conclude_rows` names and numbers them."""
 
-        source = register_io_source(self._rows, schema=self._portion.schema)
-        judged, self._names = conclude_rows(self._kb, add_derived(self._kb, source, GpuTable), GpuTable)
-        return judged.select(self._names)
+    def __init__(self, rows: Any, sheet: Sheet, ranks: Mapping[str, Value]) -> None:
+        self.rows = rows
+        self.ranks = ranks
+        self._sheet = sheet
+        self.groups = sheet.groups
 
-    def _rows(self, with_columns: list[str] | None, predicate: Any, n_rows: int | None, _: int | None) -> Iterator[Any]:
-        found = self._portion if with_columns is None else self._portion.select(with_columns)
-        found = found if predicate is None else found.filter(predicate)
-        yield found if n_rows is None else found.head(n_rows)
+    def where(self, name: str, low: int, high: int) -> Value:
+        """Where a conclusion has a rank of these: a truth for all, for each host or for each row; never unknown."""
+        rank = self.ranks[name]
+        if rank.level == CONSTANT:
+            return TRUE if rank.data is not None and low <= rank.data <= high else FALSE
+        found = truth(rank.level, rank.data.is_between(low, high))
+        return (
+            found
+            if found.level == CONSTANT or not found.data.null_count()
+            else Value(rank.level, found.data.fill_null(False))
+        )
+
+    def label(self, name: str) -> Value:
+        """What a fact is in each host; of several GPUs, in the first."""
+        if name not in self._sheet.names:
+            return UNKNOWN
+        value = self._sheet.value(name)
+        return Value(OF_HOSTS, self.groups.first(value.data)) if value.level == OF_ROWS else value
+
+    def whole(self, value: Value) -> Any:
+        """A value for each row."""
+        return self._sheet.full(value, int)
+
+
+def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
+    """A Polars frame of GPUs judged: its rows, with a column of ranks for each conclusion, and their names."""
+    judged = TableJudge(kb).judge(frame)
+    made = {name: judged.whole(value) for name, value in judged.ranks.items()}
+    return judged.rows.with_columns(**made), list(made)
+
+
+def _lookups(kb: KnowledgeBase, sheet: Sheet, columns: Iterable[str]) -> Iterator[Lookup]:
+    """What the catalogue adds: by names and versions, and by event codes, which differ from GPU to GPU."""
+    keys, wanted = catalogue_keys(kb, columns), _catalogue_facts(kb) & read_facts(kb)
+    kinds = {name: kind_of(kb.facts, FactRef(name)) for name in wanted}
+
+    def describe(key: Mapping[str, Any]) -> Mapping[str, Any]:
+        given = described(kb, base_of_rows(kb, [key], "table"))
+        return {fact.id: typed(kb.facts, FactRef(fact.id), fact.value) for fact in given if fact.id in kinds}
+
+    coded = {name for name in wanted if name.startswith("gpu.xid_")}
+    by_code = [key for key in keys if key in _ALSO_NAMED]
+    by_name = [key for key in keys if key not in _ALSO_NAMED]
+    for some, names in ((by_name, wanted - coded), (by_code, coded)):
+        if some:
+            lookup = Lookup(sheet, some, describe)
+            bind(sheet, lookup, sorted(names), kinds)
+            yield lookup
 
 
 def catalogue_keys(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
@@ -168,45 +208,6 @@ def base_of_rows(kb: KnowledgeBase, rows: Iterable[Mapping[str, Any]], source: s
             plain = int(value) if spec.type == "integer" and float(value).is_integer() else value
             facts.setdefault((name, entity), Fact(name, plain, spec.unit, entity, origin))
     return FactBase.of(facts.values())
-
-
-def _with_catalogue(kb: KnowledgeBase, frame: Any) -> Any:
-    """The frame with what the catalogue knows; looked up once for each combination of names and versions."""
-    import polars
-
-    keys = catalogue_keys(kb, frame.columns)
-    if not keys:
-        return frame
-    distinct = frame.select(keys).unique()
-    found: list[dict[str, Any]] = []
-    for row in distinct.iter_rows(named=True):
-        base = base_of_rows(kb, [row], "table")
-        given = {fact.id: fact.value for fact in described(kb, base)}
-        found.append({name: value for name, value in given.items() if kb.facts[name].entity in KINDS})
-    names = sorted(_catalogue_facts(kb) & read_facts(kb))
-    types = {"boolean": polars.Boolean, "number": polars.Float64, "integer": polars.Float64}
-    made = [
-        polars.Series(
-            f"_of {name}",
-            [_plain(one.get(name)) for one in found],
-            types.get(kb.facts[name].type, polars.String),
-        )
-        for name in names
-    ]
-    joined = frame.join(distinct.with_columns(made), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    has = set(frame.columns)
-    columns = [
-        polars.coalesce(polars.col(name).cast(types.get(kb.facts[name].type, polars.String)), f"_of {name}").alias(name)
-        if name in has
-        else polars.col(f"_of {name}").alias(name)
-        for name in names
-    ]
-    return joined.with_columns(columns).drop(f"_of {name}" for name in names)
-
-
-def _plain(value: Any) -> Any:
-    """A value as a column holds it: numbers as doubles."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _catalogue_facts(kb: KnowledgeBase) -> set[str]:

@@ -208,9 +208,16 @@ def by_chaining(session: Session) -> tuple[dict[Any, Value], dict[Any, Truth]]:
 
 
 def assert_columns_agree(kb: KnowledgeBase, hosts: dict[str, FactBase]) -> None:
-    frame = add_derived(kb, frame_of(kb, hosts))
+    """Both ways to compute columns: a frame in memory, and expressions that another engine computes."""
+    frame = frame_of(kb, hosts)
     conditions = {f"{one.id} {part}": tree for one in kb.signatures for part, tree in one.parts()}
-    rows = {(row["host"], row["entity"]): row for row in truths(kb.facts, statuses(kb, frame), conditions).to_dicts()}
+    judged = truths(kb.facts, statuses(kb, add_derived(kb, frame)), conditions)
+    assert_rows_agree(kb, hosts, judged)
+    assert_rows_agree(kb, hosts, truths(kb.facts, statuses(kb, add_derived(kb, frame.lazy())), conditions).collect())
+
+
+def assert_rows_agree(kb: KnowledgeBase, hosts: dict[str, FactBase], judged: Any) -> None:
+    rows = {(row["host"], row["entity"]): row for row in judged.to_dicts()}
     for host, base in hosts.items():
         facts, found, world = by_proof(kb, base)
         for (name, entity), value in facts.items():

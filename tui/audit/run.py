@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from gpuwhy.engine.fleet import LABELS, STATUS_OF, folded, judge_hosts, needs
+from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
@@ -73,18 +73,13 @@ class Collected:
             possible=self.possible,
         )
 
-    def add_rows(self, rows: Any, gpus: Mapping[str, int]) -> None:
-        """Notes hosts of a table with what is concluded about them."""
+    def add_table_hosts(self, rows: Iterable[tuple[str, int, str | None, str | None]]) -> dict[str, str]:
+        """Notes hosts of a table: name, number of GPUs, machine type and GPU; gives the names that the audit uses."""
         names = {}
-        for host, machine, device in rows.select("host", *LABELS).unique("host", maintain_order=True).iter_rows():
+        for host, gpus, machine, device in rows:
             names[host] = self.unused(host)
-            self.hosts[names[host]] = Host(
-                names[host], instance_type=machine or "", gpu_name=device or "", gpus=gpus[host]
-            )
-        self.add_findings(
-            (names[host], entity, conclusion, rank)
-            for host, entity, conclusion, rank in rows.select("host", "entity", "conclusion", "rank").iter_rows()
-        )
+            self.hosts[names[host]] = Host(names[host], instance_type=machine or "", gpu_name=device or "", gpus=gpus)
+        return names
 
     def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
         """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""

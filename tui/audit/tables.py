@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuwhy.engine.fleet import LABELS, SEPARATOR, asserted
 from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, TableJudge, base_of_rows, read_columns
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
 from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, rows_of, scan
+from gpuwhy.tui.audit.portions import note_portion
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui.audit.run import Collected
-
-LIKELY, POSSIBLE = 1, 2
 
 
 def add_table(collected: Collected, path: Path, progress: Callable[[int], object]) -> None:
@@ -37,8 +34,9 @@ def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int]
     seen: list[Any] = []
     judge = TableJudge(collected.kb)
     for portion in portions(frame, columns, name):
-        judged, names = judge.judge(portion.with_row_index(ORDER))
-        seen.append(_note(collected, judged, names))
+        judged = judge.judge(portion.with_row_index(ORDER))
+        note_portion(collected, judged)
+        seen.append(judged.groups.names.rename(HOST_COLUMN))
         _keep(collected, portion, name)
         progress(len(portion))
     collected.seen += seen
@@ -73,31 +71,6 @@ def _usable(collected: Collected, frame: Any, name: str) -> tuple[list[str], Any
     return keep, frame
 
 
-def _note(collected: Collected, judged: Any, names: Iterable[str]) -> Any:
-    """Notes what a portion shows; gives the names of its hosts. Hosts with a cause are listed with all there is."""
-    import polars
-
-    shown = (
-        polars.col(DEVICE).cast(polars.String) if DEVICE in judged.columns else polars.col(ORDER).cast(polars.String)
-    )
-    labels = [one for one in LABELS.values() if one in judged.columns]
-    rows = judged.select(HOST_COLUMN, polars.format("gpu:{}", shown).alias("entity"), *labels, *names)
-    hosts = rows.get_column(HOST_COLUMN).rle().struct.field("value").rename(HOST_COLUMN)
-    by_kind: dict[str, list[str]] = {"cause": [], "normal": [], "evidence": []}
-    for name in names:
-        by_kind[collected.kb.conclusions[name.partition(SEPARATOR)[0]].kind].append(name)
-    bad = rows.filter(_any(by_kind["cause"])).get_column(HOST_COLUMN).unique().implode()
-    _list(collected, rows.filter(polars.col(HOST_COLUMN).is_in(bad)), names)
-    rest = rows.filter(~polars.col(HOST_COLUMN).is_in(bad))
-    sound = rest.filter(_any(by_kind["normal"])).get_column(HOST_COLUMN).n_unique()
-    collected.counted["nothing to fix"] += sound
-    collected.counted["cannot tell"] += rest.get_column(HOST_COLUMN).n_unique() - sound
-    collected.counted["gpus"] += len(rest)
-    _count(collected.others, rest, by_kind["normal"] + by_kind["evidence"], polars.Expr.le, LIKELY)
-    _count(collected.possible, rest, by_kind["cause"], polars.Expr.eq, POSSIBLE)
-    return hosts
-
-
 def _keep(collected: Collected, portion: Any, table: str) -> None:
     """Keeps the facts of one host for each cause that is new, for the sentence that proves it."""
     import polars
@@ -108,41 +81,6 @@ def _keep(collected: Collected, portion: Any, table: str) -> None:
             if rows:
                 collected.kept[one.conclusion] = (one.host, base_of_rows(collected.kb, rows, table))
     collected.kept_up_to = len(collected.findings)
-
-
-def _any(names: list[str]) -> Any:
-    import polars
-
-    return polars.any_horizontal([polars.col(name) <= LIKELY for name in names]) if names else polars.lit(False)
-
-
-def _list(collected: Collected, rows: Any, names: Iterable[str]) -> None:
-    """Notes every conclusion of these hosts; what is said of a host or a job stands in each of its rows."""
-    import polars
-
-    found = []
-    for name in names:
-        scope = name.partition(SEPARATOR)[2]
-        some = asserted(rows, name)
-        if scope != "gpu":
-            some = some.unique("host", keep="first", maintain_order=True).with_columns(entity=polars.lit(f"{scope}:"))
-        found.append(some)
-    if len(rows):
-        collected.add_rows(polars.concat(found), dict(rows.group_by(HOST_COLUMN).len().iter_rows()))
-
-
-def _count(counts: Counter[str], rows: Any, names: Iterable[str], test: Callable[[Any, int], Any], rank: int) -> None:
-    """For each conclusion, the hosts of which a row has a status that passes the test."""
-    import polars
-
-    of_host: dict[str, list[Any]] = {}
-    for name in names:
-        of_host.setdefault(name.partition(SEPARATOR)[0], []).append(test(polars.col(name), rank))
-    numbers = rows.select(
-        polars.col(HOST_COLUMN).filter(polars.any_horizontal(tests)).n_unique().alias(conclusion)
-        for conclusion, tests in of_host.items()
-    )
-    counts.update({name: number for name, number in (numbers.to_dicts() or [{}])[0].items() if number})
 
 
 def base_of(kb: KnowledgeBase, tables: Iterable[Path], host: str) -> tuple[FactBase, str] | None:
