@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,3 +118,22 @@ def inferences(where: Lab, name: str) -> int:
         found = now
         time.sleep(0.5)
     return found
+
+
+def test_a_server_that_is_started_anew_meanwhile_is_told_from_a_model_loaded_anew(where: Lab) -> None:
+    where.prime("steady")
+
+    def start_anew() -> None:
+        where.polled.stop()
+        where.polled.start()
+
+    begun = threading.Timer(6, start_anew)
+    begun.start()
+    try:
+        document = diagnosed(where, replace(SCENARIOS[0], prime=(), seconds=25))
+        found = asserted(document)
+    finally:
+        begun.join()
+        where.polled.wait()
+    assert found[0] == "serve.server-restarted", found
+    assert "serve.model-reload" not in found

@@ -26,6 +26,8 @@ _LOADING = re.compile(r"loading: ([^\s:]{1,200}):(-?[0-9]{1,10})\s*\Z")
 _LOADED = re.compile(r"successfully loaded '([^']{1,200})'")
 _UNLOADED = re.compile(r"successfully unloaded '([^']{1,200})'")
 _FAILED = re.compile(r"failed to load '([^']{1,200})'(?: version [0-9]{1,10}: ([^\n]{1,400}))?")
+_STARTS = "inned memory pool"
+"""What a server says of its pool, whether it got one or not, before it loads any model."""
 _PINNED = re.compile(r"Pinned memory pool is created at '[^']{1,40}' with size ([0-9]{1,15})")
 _OPTION = re.compile(
     r"\|\s?(server_version|model_control_mode|rate_limit|cache_enabled|pinned_memory_pool_byte_size)\s{1,80}\|\s?(\S{1,60})\s"
@@ -49,6 +51,9 @@ class Lifecycle:
 
     def note(self, message: str, at: float, line: Line) -> bool:
         """Takes a record in; True if it was about the life of a model."""
+        if _STARTS in message:  # models that this server loads are loaded for the first time
+            self.ready.clear()
+            self.loading.clear()
         for pattern, what in ((_LOADING, "start"), (_LOADED, "load"), (_UNLOADED, "unload"), (_FAILED, "fail")):
             found = pattern.match(message)
             if found:

@@ -25,6 +25,7 @@ class Lab:
 
     polled: Server
     explicit: Server
+    shapes_from: int = 0
 
     def prime(self, *names: str) -> None:
         """Sends a few requests to models, so that nothing is left of their start."""
@@ -132,6 +133,13 @@ def _cold(where: Lab, name: str, batched: bool) -> Iterator[Clients]:
         where.explicit.unload(name)
 
 
+def _shaped(where: Lab) -> Provoked:
+    """Three requests of each length; no length comes again, however often this is provoked."""
+    where.shapes_from += 1000
+    first = where.shapes_from
+    return load(where.explicit.http, "shaped", size=lambda number: first + number // 3, pause=0.05)
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A cause: how it is provoked, on which server, which models are primed before, and how long it takes to show."""
@@ -160,7 +168,7 @@ SCENARIOS = (
     Scenario("warmed", lambda where: _cold(where, "warmed", True), explicit=True, seconds=6),
     Scenario(
         "shaped",
-        lambda where: load(where.explicit.http, "shaped", size=lambda number: 2 + number // 3, pause=0.05),
+        _shaped,
         ("shaped",),
         explicit=True,
     ),

@@ -41,6 +41,21 @@ def test_loading_a_model_that_was_ready_is_a_reload() -> None:
     assert found["serve.unload_count", ECHO] == 1
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Pinned memory pool is created at '0x7f4c80000000' with size 268435456",
+        "Unable to allocate pinned system memory, pinned memory pool will not be available: no CUDA-capable device",
+    ],
+    ids=["with-gpu", "without"],
+)
+def test_the_first_load_of_a_server_that_was_started_anew_is_no_reload(said: str) -> None:
+    started = f"I0904 21:28:59.000000 1 pinned_memory_manager.cc:277] {said}\n"
+    found = values(scan(FORMAT, PLAIN + started + PLAIN.replace("21:21", "21:29")))
+    assert found["serve.load_count", ECHO] == 2
+    assert found["serve.reload_count", ECHO] == 0
+
+
 def test_a_load_over_midnight() -> None:
     late = PLAIN.replace("0904 21:21:23", "0904 23:59:59").replace("0904 21:21:25.500000", "0905 00:00:01.500000")
     assert values(scan(FORMAT, late))["serve.load_seconds", ECHO] == pytest.approx(2.5)
