@@ -61,8 +61,9 @@ bench: setup ## Measure start-up, loading of the rules and reading of a large lo
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/knowledge_load.py
 	$(BIN)/python bench/large_log.py
-	$(BIN)/python bench/watch_overhead.py
+	$(BIN)/python -m bench.watch_overhead
 	$(BIN)/python bench/terminal.py
+	$(BIN)/python -m bench.terminal_keys
 	$(BIN)/python bench/selecting.py
 	$(BIN)/python bench/sizing.py
 	$(BIN)/python bench/fleet.py
