@@ -59,7 +59,7 @@ def _vocabulary(found: Inspection, supplied: frozenset[str]) -> Iterator[Finding
     """Words that nothing gives, leads to, or acts upon."""
     kb = found.kb
     assert kb is not None
-    given = supplied | _given(kb, found.sources)
+    given = supplied | _given(kb, (*found.beside, *found.sources))
     first: dict[str, Location] = {}
     for source in found.sources:
         for path, plain in conditions_in(source.data, ()):

@@ -63,6 +63,10 @@ _ERRORS = {
     "unreachable-target": ("A derivation for an entity that its fact does not belong to.", ""),
     "bad-case": ("A test case that cannot be read.", ""),
     "impossible": ("A condition that no readings can meet.", "look for two bounds that leave nothing between them"),
+    "engine-range": ("A pack that is not for this version of gpuwhy.", ""),
+    "namespace": ("A word, file or pack outside the namespace that it may use.", ""),
+    "unknown-rule": ("A rule that is to be set aside and does not exist.", ""),
+    "bad-override": ("A rule that cannot stand for the one it overrides.", ""),
     "bad-waiver": ("A waiver that cannot be read.", ""),
 }
 _WARNINGS = {

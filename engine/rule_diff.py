@@ -18,7 +18,7 @@ from gpuwhy.engine.rule_tests import prepare, same, say
 from gpuwhy.engine.signatures import needs
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.expressions import refs_of
-from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature
+from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature, pack_of
 from gpuwhy.kb.records import dataclass, replace
 
 BUMPS = ("none", "patch", "minor", "major")
@@ -30,6 +30,11 @@ class Pack:
 
     kb: KnowledgeBase
     folder: Path
+
+    def rules(self) -> list[AnyRule]:
+        """The rules of this pack, without those of the one that it extends."""
+        own = self.kb.packs[-1].namespace if self.kb.packs else ""
+        return [rule for rule in rules_of(self.kb) if pack_of(rule.id) == own]
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,7 @@ class Change:
 
 def compare(old: Pack, new: Pack) -> list[Change]:
     """Every rule that was added, removed or changed, by id."""
-    before = {rule.id: rule for rule in rules_of(old.kb)}
-    after = {rule.id: rule for rule in rules_of(new.kb)}
+    before, after = ({rule.id: rule for rule in pack.rules()} for pack in (old, new))
     found = []
     for name in sorted({*before, *after}):
         if name not in before:
@@ -191,11 +195,12 @@ def _word(value: Any) -> str:
 
 
 def _behind(old: Pack, new: Pack, rule: AnyRule) -> list[Signature]:
-    """The signatures that read what a derivation gives, however far behind, and are in both versions."""
+    """The signatures of the pack that read what a derivation gives, however far behind, and are in both versions."""
     if not isinstance(rule, Derivation):
         return []
     reading, there = needs(old.kb), {outline.id for outline in new.kb.signatures.outlines}
-    return [one for one in old.kb.signatures if rule.gives in reading[one.id] and one.id in there]
+    own = (one for one in old.rules() if isinstance(one, Signature))
+    return [one for one in own if rule.gives in reading[one.id] and one.id in there]
 
 
 def _parts(before: AnyRule, after: AnyRule) -> Iterator[tuple[str, str, str]]:

@@ -151,8 +151,9 @@ class _Checker:
     def rule(self, source: Source) -> None:
         plain = source.data
         expected = f"{_PREFIX[source.kind]}.{'.'.join(source.file.removesuffix('.yaml').split('/')[1:])}"
-        if plain["id"] != expected:
-            self.add("id-path", source, ("id",), f"id `{plain['id']}` does not follow the path", f"write {expected}")
+        own = plain["id"].rpartition(":")[2]
+        if own != expected:
+            self.add("id-path", source, ("id",), f"id `{own}` does not follow the path", f"write {expected}")
         if plain["id"] in self.ids:
             self.add("duplicate-id", source, ("id",), f"id `{plain['id']}` is used twice")
         self.ids.add(plain["id"])
@@ -298,7 +299,7 @@ class _Checker:
                 source,
                 (*path, "source"),
                 f"no reference `{plain['source']}`",
-                _close(plain["source"], self.kb.references),
+                _close(plain["source"], [one.rpartition(":")[2] for one in self.kb.references]),
             )
 
     def derivation(self, source: Source) -> None:

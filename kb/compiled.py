@@ -1,9 +1,9 @@
 """The checked knowledge as data for the cache, and back: words and rules stay text until they are needed.
 
-An index `{version, facts, conclusions, references, derivations, signatures, fixes, selections, catalogue, pipeline}`
-comes with the JSON texts of all words, rules and catalogue files, one after another; the index says where each starts
-and ends. Words are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`, catalogue files
-`[sections, start, end]`. A scope that was inferred is in the text.
+An index `{version, packs, facts, conclusions, references, derivations, signatures, fixes, selections, catalogue,
+pipeline}` comes with the JSON texts of all words, rules and catalogue files, one after another; the index says where
+each starts and ends. Words are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`, catalogue
+files `[sections, start, end]`. A scope that was inferred is in the text.
 """
 
 from __future__ import annotations
@@ -16,36 +16,48 @@ from typing import Any, TypeVar
 from gpuwhy.kb.build import Builder, Source, Words, pipeline
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.errors import Location
-from gpuwhy.kb.model import KnowledgeBase, Rule
+from gpuwhy.kb.model import KnowledgeBase, PackInfo, Rule, SetAside
 from gpuwhy.kb.ruleset import Outline, Rules
 
 _R = TypeVar("_R", bound=Rule)
 _WORDS = ("facts", "conclusions", "references")
+RULE_KINDS = ("derivations", "signatures", "fixes", "selections")
 
 
 def pack(kb: KnowledgeBase, sources: Iterable[Source]) -> tuple[dict[str, Any], bytes]:
     """The index and the texts of a knowledge base and the files it was built from."""
-    files = {source.file: source for source in sources}
+    found = list(sources)
+    rules = {source.data["id"]: source for source in found if source.kind in RULE_KINDS}
     texts = bytearray()
-    index: dict[str, Any] = {"version": kb.version}
+    index: dict[str, Any] = {"version": kb.version, "packs": [_plain_pack(one) for one in kb.packs]}
     for kind in _WORDS:
-        words = [word for source in files.values() if source.kind == kind for word in source.data[kind]]
+        words = [word for source in found if source.kind == kind for word in source.data[kind]]
         index[kind] = {word["id"]: _put(texts, word) for word in words}
-    index["derivations"] = _entries(kb.derivations, files, texts)
-    index["signatures"] = _entries(kb.signatures, files, texts)
-    index["fixes"] = _entries(kb.fixes, files, texts)
-    index["selections"] = _entries(kb.selections, files, texts)
+    index["derivations"] = _entries(kb.derivations, rules, texts)
+    index["signatures"] = _entries(kb.signatures, rules, texts)
+    index["fixes"] = _entries(kb.fixes, rules, texts)
+    index["selections"] = _entries(kb.selections, rules, texts)
     index["catalogue"] = [
-        [list(source.data), *_put(texts, source.data)] for source in files.values() if source.kind == "catalogue"
+        [list(source.data), *_put(texts, source.data)] for source in found if source.kind == "catalogue"
     ]
-    stages = [source.data["stages"] for source in files.values() if source.kind == "pipeline"]
+    stages = [source.data["stages"] for source in found if source.kind == "pipeline"]
     index["pipeline"] = [stage for one in stages for stage in one]
     return index, bytes(texts)
 
 
-def _entries(rules: Rules[_R], files: Mapping[str, Source], texts: bytearray) -> list[list[Any]]:
+def _plain_pack(pack: PackInfo) -> dict[str, Any]:
+    aside = [[one.id, one.reason, one.by] for one in pack.set_aside]
+    return {"name": pack.name, "version": pack.version, "digest": pack.digest, "namespace": pack.namespace,
+            "set_aside": aside}  # fmt: skip
+
+
+def _pack(plain: dict[str, Any]) -> PackInfo:
+    return PackInfo(**(plain | {"set_aside": tuple(SetAside(*one) for one in plain["set_aside"])}))
+
+
+def _entries(rules: Rules[_R], sources: Mapping[str, Source], texts: bytearray) -> list[list[Any]]:
     return [
-        [*outline, rule.file, *_put(texts, files[rule.file].data | {"scope": rule.scope})]
+        [*outline, rule.file, *_put(texts, sources[rule.id].data | {"scope": rule.scope})]
         for outline, rule in zip(rules.outlines, rules, strict=True)
     ]
 
@@ -74,6 +86,7 @@ def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
         fixes=_rules("fixes", index, texts, builder.fix),
         selections=_rules("selections", index, texts, builder.selection),
         pipeline=pipeline(index["pipeline"]),
+        packs=tuple(_pack(one) for one in index["packs"]),
         catalogue=Catalogue.later(
             (sections, partial(_json, texts, start, end)) for sections, start, end in index["catalogue"]
         ),

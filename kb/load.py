@@ -1,4 +1,4 @@
-"""The knowledge base from a folder of YAML files, through a cache of checked data keyed by their content.
+"""The knowledge base from folders of YAML files, through a cache of checked data keyed by the content of all.
 
 The cache is JSON and holds data that passed every check. It is used only if it belongs to this user, nobody else may
 write it, and its own checksum holds; otherwise the files are read and checked again.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from gpuwhy.kb.errors import KnowledgeError, Location, Problem
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
 
-CACHE_FORMAT = 4
+CACHE_FORMAT = 5
 SETTLED_NANOSECONDS = 2_000_000_000
 MAX_FILE_BYTES = 1 << 20
 
@@ -36,29 +36,69 @@ def rules_folder() -> Path:
     return Path(gpuwhy.rules.__file__).parent
 
 
+def user_folder() -> Path:
+    """Where a person's own packs are looked for: `$XDG_CONFIG_HOME/gpuwhy/rules`, or `~/.config/gpuwhy/rules`.
+
+    It is a pack, or holds packs.
+    """
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return Path(base) / "gpuwhy" / "rules"
+
+
+def stack_of(folder: Path | None) -> tuple[Path, ...]:
+    """The packs that a folder stands for, the one that the others extend first; the shipped one by default.
+
+    A pack that extends another, and packs in a folder, stand beside the shipped one.
+    """
+    if folder is None:
+        return (rules_folder(),)
+    from gpuwhy.kb.packs import extends, within
+
+    packs = within(folder) or (folder,)
+    alone = packs == (folder,) and not extends(folder)
+    return packs if alone else (rules_folder(), *packs)
+
+
+def users_stack() -> tuple[Path, ...]:
+    """The shipped pack, and beside it those of the person's own folder."""
+    folder = user_folder()
+    if not folder.is_dir():
+        return (rules_folder(),)
+    from gpuwhy.kb.packs import within
+
+    return (rules_folder(), *within(folder))
+
+
 def load(folder: Path | None = None, cache_folder: Path | None = None) -> KnowledgeBase:
     """The knowledge of a folder (the shipped rules by default). `cache_folder` is where checked data is kept.
 
     Raises `KnowledgeError` with every problem of every file.
     """
-    where, cached_in = folder or rules_folder(), cache_folder or cache.default_folder()
-    known = _remembered_digest(where, cached_in)
+    return load_stack(stack_of(folder), cache_folder)
+
+
+def load_stack(stack: tuple[Path, ...], cache_folder: Path | None = None) -> KnowledgeBase:
+    """The knowledge of packs side by side; all but the first extend it. Raises `KnowledgeError`, as `load` does."""
+    cached_in = cache_folder or cache.default_folder()
+    known = _remembered_digest(stack, cached_in)
     kb = _from_cache(cached_in, known) if known else None
     if kb is not None:
         return kb
-    listing = _listing(where)
-    contents = _contents(where)
+    listing = _listing(stack)
+    contents = tuple(_contents(folder) for folder in stack)
     digest = _digest(contents)
     kb = _from_cache(cached_in, digest)
     if kb is None:
-        kb, sources = _compile(where, contents, digest)
+        kb, sources = _compile(stack, contents, digest)
         cache.write(_rules_file(cached_in, digest), *pack(kb, sources))
-    _remember(where, cached_in, digest, listing)
+    _remember(stack, cached_in, digest, listing)
     return kb
 
 
 def _rules_file(cache_folder: Path, digest: str) -> Path:
-    return cache_folder / f"rules-{digest[:32]}.json"
+    """The cache file of a content; another version of the product makes another one of it."""
+    made = hashlib.sha256(f"{CACHE_FORMAT} {__version__} {digest}".encode()).hexdigest()
+    return cache_folder / f"rules-{made[:32]}.json"
 
 
 def _from_cache(cache_folder: Path, digest: str) -> KnowledgeBase | None:
@@ -68,9 +108,10 @@ def _from_cache(cache_folder: Path, digest: str) -> KnowledgeBase | None:
 
 def check_all(folder: Path) -> list[Problem]:
     """Every problem of every file of a folder; empty if it can be used."""
-    contents = _contents(folder)
+    stack = stack_of(folder)
+    contents = tuple(_contents(one) for one in stack)
     try:
-        _compile(folder, contents, _digest(contents))
+        _compile(stack, contents, _digest(contents))
     except KnowledgeError as error:
         return list(error.problems)
     return []
@@ -110,26 +151,43 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def _digest(contents: dict[str, bytes]) -> str:
-    digest = hashlib.sha256(f"{CACHE_FORMAT} {__version__}\n".encode())
+def digest_of(contents: Mapping[str, bytes]) -> str:
+    """The digest of a pack: of the name and the content of every file."""
+    digest = hashlib.sha256()
     for relative, content in contents.items():
         digest.update(f"{relative} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def _compile(folder: Path, contents: dict[str, bytes], digest: str) -> tuple[KnowledgeBase, list[Source]]:
-    sources, problems = _read(folder, contents)
-    if problems:
-        raise KnowledgeError(problems)
-    kb, problems = _build(sources, digest)
-    if problems:
-        raise KnowledgeError(problems)
-    return kb, sources
+def _digest(contents: Sequence[Mapping[str, bytes]]) -> str:
+    """The digest of packs side by side; of one pack alone its own."""
+    each = [digest_of(one) for one in contents]
+    return each[0] if len(each) == 1 else hashlib.sha256("\n".join(each).encode()).hexdigest()
 
 
-def _read(folder: Path, contents: dict[str, bytes]) -> tuple[list[Source], list[Problem]]:
-    """The data of all files that can be read and hold to their schema, and what is wrong with the others."""
+def _compile(
+    stack: tuple[Path, ...], contents: Sequence[Mapping[str, bytes]], digest: str
+) -> tuple[KnowledgeBase, list[Source]]:
+    sources: list[list[Source]] = []
+    problems: list[Problem] = []
+    for number, (folder, content) in enumerate(zip(stack, contents, strict=True)):
+        found, wrong = _read(folder, content, str(folder) if number else folder.name)
+        sources.append(found)
+        problems += wrong
+    if problems:
+        raise KnowledgeError(problems)
+    kb, together, problems = _build(sources, contents, digest)
+    if problems:
+        raise KnowledgeError(problems)
+    return kb, together
+
+
+def _read(folder: Path, contents: Mapping[str, bytes], shown: str) -> tuple[list[Source], list[Problem]]:
+    """The data of all files that can be read and hold to their schema, and what is wrong with the others.
+
+    `shown` stands before the names of files in what is told.
+    """
     from gpuwhy.kb import strict_yaml
     from gpuwhy.kb.schema import violations
 
@@ -141,7 +199,7 @@ def _read(folder: Path, contents: dict[str, bytes]) -> tuple[list[Source], list[
     for relative, content in contents.items():
         kind = _kind(relative) or ""
         try:
-            document = strict_yaml.loads(content, f"{folder.name}/{relative}")
+            document = strict_yaml.loads(content, f"{shown}/{relative}")
         except KnowledgeError as error:
             problems.extend(replace(one, code="yaml") for one in error.problems)
             continue
@@ -152,66 +210,88 @@ def _read(folder: Path, contents: dict[str, bytes]) -> tuple[list[Source], list[
     return sources, problems
 
 
-def _build(sources: list[Source], digest: str) -> tuple[KnowledgeBase, list[Problem]]:
+def _build(
+    read: Sequence[Sequence[Source]], contents: Sequence[Mapping[str, bytes]], digest: str
+) -> tuple[KnowledgeBase, list[Source], list[Problem]]:
     from gpuwhy.kb.checks import check
+    from gpuwhy.kb.packs import PackFiles, joined
 
+    files = [PackFiles(digest_of(content), tuple(one)) for one, content in zip(read, contents, strict=True)]
+    together = joined(files, __version__)
+    sources = list(together.sources)
     builder = Builder(sources)
-    kb = builder.build(_version(sources), digest)
-    return kb, [*builder.problems, *check(kb, sources)]
+    kb = replace(builder.build(_version(sources), digest), packs=together.packs)
+    return kb, sources, [*together.problems, *builder.problems, *check(kb, sources)]
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A pack as far as it can be read: `kb` is None where its vocabulary cannot be used."""
+    """A pack as far as it can be read: `kb` is None where its vocabulary cannot be used.
+
+    `beside` holds the files of the pack that it extends; `kb` is of both.
+    """
 
     kb: KnowledgeBase | None
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
     contents: Mapping[str, bytes]
+    beside: tuple[Source, ...] = ()
 
 
 def inspect(folder: Path) -> Inspection:
     """What can be read of a pack and what is wrong with it, for tools that look at rules; not cached."""
-    contents = _contents(folder)
-    sources, problems = _read(folder, contents)
+    *before, own = stack_of(folder)
+    contents = _contents(own)
+    sources, problems = _read(own, contents, own.name)
     usable = {source.file for source in sources}
     if any(_kind(file) not in _SCHEMA_OF for file in contents if file not in usable):
         return Inspection(None, tuple(sources), tuple(sorted(set(problems))), contents)
-    kb, more = _build(sources, _digest(contents))
-    return Inspection(kb, tuple(sources), tuple(sorted({*problems, *more})), contents)
+    under = [_contents(one) for one in before]
+    read = [_read(one, content, str(one))[0] for one, content in zip(before, under, strict=True)]
+    everything = (*under, contents)
+    kb, together, more = _build([*read, sources], everything, _digest(everything))
+    beside = {id(source) for one in read for source in one}
+    return Inspection(
+        kb,
+        tuple(one for one in together if id(one) not in beside) if before else tuple(sources),
+        tuple(sorted({*problems, *more})),
+        contents,
+        tuple(one for one in together if id(one) in beside),
+    )
 
 
 def _version(sources: Iterable[Source]) -> str:
     return next((str(source.data["version"]) for source in sources if source.kind == "pack"), "0.0.0")
 
 
-def _remembered_digest(folder: Path, cache_folder: Path) -> str | None:
-    """The content digest of a folder whose files have not been touched since it was computed; else None.
+def _remembered_digest(stack: tuple[Path, ...], cache_folder: Path) -> str | None:
+    """The content digest of packs whose files have not been touched since it was computed; else None.
 
     Looking at sizes and times of files is ten times cheaper than reading them.
     """
-    entry, _ = cache.read(_listing_file(folder, cache_folder)) or (None, b"")
+    entry, _ = cache.read(_listing_file(stack, cache_folder)) or (None, b"")
     if not isinstance(entry, dict) or entry.get("version") != __version__ or entry.get("format") != CACHE_FORMAT:
         return None
-    return str(entry["digest"]) if entry.get("files") == _listing(folder) else None
+    return str(entry["digest"]) if entry.get("files") == _listing(stack) else None
 
 
-def _remember(folder: Path, cache_folder: Path, digest: str, listing: list[list[Any]]) -> None:
-    """Note the digest of a folder, unless a file is so new that a later edit could carry the same time."""
-    newest = max((modified for _, _, modified, _ in listing), default=0)
-    if time.time_ns() - newest > SETTLED_NANOSECONDS and listing == _listing(folder):
+def _remember(stack: tuple[Path, ...], cache_folder: Path, digest: str, listing: list[list[Any]]) -> None:
+    """Note the digest of packs, unless a file is so new that a later edit could carry the same time."""
+    newest = max((modified for _, _, _, modified, _ in listing), default=0)
+    if time.time_ns() - newest > SETTLED_NANOSECONDS and listing == _listing(stack):
         entry = {"version": __version__, "format": CACHE_FORMAT, "digest": digest, "files": listing}
-        cache.write(_listing_file(folder, cache_folder), entry)
+        cache.write(_listing_file(stack, cache_folder), entry)
 
 
-def _listing_file(folder: Path, cache_folder: Path) -> Path:
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:32]
+def _listing_file(stack: tuple[Path, ...], cache_folder: Path) -> Path:
+    name = hashlib.sha256("\0".join(str(folder.resolve()) for folder in stack).encode()).hexdigest()[:32]
     return cache_folder / f"folder-{name}.json"
 
 
-def _listing(folder: Path) -> list[list[Any]]:
+def _listing(stack: tuple[Path, ...]) -> list[list[Any]]:
     found = []
-    for relative in rule_files(folder):
-        status = os.stat(os.path.join(folder, relative))
-        found.append([relative, status.st_size, status.st_mtime_ns, status.st_ino])
+    for number, folder in enumerate(stack):
+        for relative in rule_files(folder):
+            status = os.stat(os.path.join(folder, relative))
+            found.append([number, relative, status.st_size, status.st_mtime_ns, status.st_ino])
     return found

@@ -206,8 +206,37 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class SetAside:
+    """A rule of another pack that a pack takes out of use, and why; `by` is the rule that stands in its place."""
+
+    id: str
+    reason: str
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class PackInfo:
+    """A pack that knowledge is from. `digest` covers its content; the first pack of all has no namespace."""
+
+    name: str
+    version: str
+    digest: str
+    namespace: str = ""
+    set_aside: tuple[SetAside, ...] = ()
+
+
+def pack_of(rule: str) -> str:
+    """The namespace in the id of a rule or reference: `acme` of `acme:sig.oom.ours`; empty for the first pack's."""
+    return rule.partition(":")[0] if ":" in rule else ""
+
+
+@dataclass(frozen=True)
 class KnowledgeBase:
-    """All knowledge of a pack. `digest` covers the content of every file; derivations are in the order to compute."""
+    """All knowledge of a pack, or of several side by side.
+
+    `version` is that of the first pack; `digest` covers the content of every file of all; derivations are in the order
+    to compute.
+    """
 
     version: str
     digest: str
@@ -220,3 +249,4 @@ class KnowledgeBase:
     selections: Rules[Selection] = field(default_factory=Rules)
     pipeline: tuple[Stage, ...] = ()
     catalogue: Catalogue = field(default_factory=Catalogue)
+    packs: tuple[PackInfo, ...] = ()

@@ -18,12 +18,13 @@ ROOMS = ("kb", "engine", "probes", "tui", "rules")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache of the rules for this test run alone, shared by its workers; the user's cache stays as it is."""
+    """A cache of the rules for this test run alone, shared by its workers; the user's cache and packs stay apart."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "cache"
     folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.setenv("XDG_CONFIG_HOME", str(base / "config"))
         yield folder
 
 

@@ -57,13 +57,13 @@ def test_a_diagnosis_of_a_pasted_message_loads_nothing_heavy(tmp_path: Path) -> 
 FIRST_SCREEN = """
 import asyncio, sys
 from gpuwhy.tui import cli
-from gpuwhy.tui.app.run import rules
+from gpuwhy.tui.app.run import read_rules
 from gpuwhy.tui.app.app import GpuwhyApp
 
 def read():
     assert app.query_one("#symptoms").region.height > 0
     print(*(name for name in sys.modules if name.startswith("gpuwhy.")))
-    return rules()
+    return read_rules()
 
 async def run():
     async with app.run_test(size=(80, 24)) as pilot:

@@ -8,6 +8,7 @@ from gpuwhy.engine.deployment import advise
 from gpuwhy.engine.selection import Candidate, Choice, Said
 from gpuwhy.engine.workload import memory
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.choice_text import cost, reason
 
 
@@ -16,7 +17,7 @@ def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
     work, first = choice.work, choice.kept[0] if choice.kept else None
     estimate = memory(work, first.machine.gpus if first else 1)
     return {
-        "kb": {"version": kb.version, "digest": kb.digest},
+        "kb": rules_stamp.document(kb),
         "work": {
             "task": work.task,
             "method": work.method,

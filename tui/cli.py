@@ -70,8 +70,9 @@ class _Commands(LazyGroup):
 )
 @click.version_option(__version__, prog_name="gpuwhy")
 @click.option("--demo", is_flag=True, help="Open the guided diagnosis on a recorded incident.")
+@rules_option
 @click.pass_context
-def main(context: click.Context, demo: bool) -> None:
+def main(context: click.Context, demo: bool, rules: Path | None) -> None:
     """Why is this GPU job slow or out of memory, and what now.
 
     Without a command the guided diagnosis opens, where there is a terminal for it.
@@ -81,6 +82,8 @@ def main(context: click.Context, demo: bool) -> None:
     """
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     if context.invoked_subcommand is not None:
+        if rules is not None:
+            fail("--rules stands after the command", f"gpuwhy {context.invoked_subcommand} --rules …")
         return
     served = bool(os.environ.get("TEXTUAL_DRIVER"))  # by `gpuwhy serve`: a browser stands for the terminal
     if not served and not all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr)):
@@ -90,7 +93,7 @@ def main(context: click.Context, demo: bool) -> None:
         context.exit(ExitCode.UNUSABLE)
     from gpuwhy.tui.app.run import run
 
-    run(demo=demo)
+    run(demo=demo, rules=rules)
 
 
 @main.command()

@@ -10,6 +10,7 @@ from gpuwhy.engine.model import Conclusion, Diagnosis, FixOffer, Question, Signa
 from gpuwhy.kb import conditions
 from gpuwhy.kb.facts import Fact, Origin
 from gpuwhy.kb.texts import say
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.report import Report
 from gpuwhy.tui.wording import CONTROLS
 
@@ -28,7 +29,7 @@ def document(report: Report) -> dict[str, Any]:
     diagnosis, language = report.diagnosis, report.language
     return {
         "schema": SCHEMA,
-        "kb": {"version": report.kb.version, "digest": report.kb.digest},
+        "kb": rules_stamp.document(report.kb),
         "engine": diagnosis.engine,
         "conclusions": [conclusion(one, report) for one in diagnosis.conclusions],
         "ruled_out": [conclusion(one, report) for one in diagnosis.ruled_out],

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from gpuwhy.engine.model import Conclusion, FixOffer, Status
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.report import Report, places
 from gpuwhy.tui.wording import status_label, visible, where
 
 
 def render(report: Report) -> str:
     """The report as one Markdown document; text of artefacts is escaped."""
-    lines = ["# GPU diagnosis", ""]
+    kb, lines = report.kb, ["# GPU diagnosis", ""]
     standing = report.diagnosis.conclusions
     for one in standing:
         lines += _conclusion(one, report)
@@ -45,7 +46,10 @@ def render(report: Report) -> str:
         ("fact", "value", "of", "from"),
         ((one.id, show(one.value, one.unit), one.entity.path, where(one)) for one in report.diagnosis.facts),
     )
-    lines += [f"Rules {report.kb.version}, digest `{report.kb.digest[:12]}`; engine: {report.diagnosis.engine}.", ""]
+    aside = [f"- {escaped(text)}" for text in rules_stamp.set_aside(kb)]
+    lines += [*aside, ""] if aside else []
+    stamp = f"Rules {rules_stamp.packs(kb)}, digest `{rules_stamp.digest(kb)}`"
+    lines += [f"{stamp}; engine: {report.diagnosis.engine}.", ""]
     return "\n".join(lines)
 
 

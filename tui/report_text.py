@@ -8,6 +8,7 @@ from gpuwhy.engine.model import Conclusion, FixOffer, Question, Status
 from gpuwhy.kb.facts import Contradiction
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.report import Report, places
 from gpuwhy.tui.wording import LABELS, command_lines, status_label, visible, where, wrapped
 
@@ -48,6 +49,7 @@ class _Writer:
         if diagnosis.questions:
             self.question(diagnosis.questions[0])
         self.not_read()
+        self.rules()
         return self.out
 
     def first_column(self, text: str, status: Status | None = None) -> str:
@@ -190,6 +192,13 @@ class _Writer:
             label = ""
         if len(found) > MAX_PLACES:
             self.block("", f"and {len(found) - MAX_PLACES} more; --format md has all")
+
+    def rules(self) -> None:
+        """Which rules judged, so that the report can be made again, and what packs took out of use."""
+        kb = self.report.kb
+        self.block("RULES", f"{rules_stamp.packs(kb)}; digest {rules_stamp.digest(kb)}")
+        for text in rules_stamp.set_aside(kb)[:MAX_PLACES]:
+            self.block("", text)
 
 
 def _sentence(text: str) -> str:

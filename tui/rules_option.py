@@ -15,16 +15,36 @@ if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
 
 rules_option = click.option(
-    "--rules", type=click.Path(path_type=Path), help="Another rule pack instead of the shipped one."
+    "--rules",
+    type=click.Path(path_type=Path),
+    help="A rule pack, or a folder of packs, beside the shipped one, instead of those in ~/.config/gpuwhy/rules; "
+    "`shipped` for none.",
 )
+
+SHIPPED = Path("shipped")
+"""What names the shipped rules alone."""
+
+
+def stack(rules: Path | None) -> tuple[Path, ...]:
+    """The folders of the packs to use: those of the person beside the shipped one, unless others are named."""
+    from gpuwhy.kb.load import rules_folder, stack_of, users_stack
+
+    if rules is None:
+        return users_stack()
+    return (rules_folder(),) if rules == SHIPPED and not rules.exists() else stack_of(rules)
 
 
 def knowledge(rules: Path | None) -> KnowledgeBase:
-    """The knowledge of a pack (the shipped one by default). Ends the process where it cannot be used, and says why."""
-    from gpuwhy.kb.load import load
+    """The knowledge of the packs to use. Ends the process where one cannot be used, and says why."""
+    return loaded(stack(rules))
+
+
+def loaded(folders: tuple[Path, ...]) -> KnowledgeBase:
+    """The knowledge of packs side by side. Ends the process where one cannot be used, and says why."""
+    from gpuwhy.kb.load import load_stack
 
     try:
-        return load(rules)
+        return load_stack(folders)
     except KnowledgeError as error:
         unusable(error)
 

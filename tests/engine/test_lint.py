@@ -18,6 +18,7 @@ from gpuwhy.kb.model import FactSpec
 from gpuwhy.tui.rules_commands.supplied import supplied
 from tests.conftest import ROOT
 from tests.engine.rule_pack import write
+from tests.kb import team_pack
 
 TODAY = date(2026, 12, 1)
 SUPPLIED = frozenset(
@@ -138,6 +139,10 @@ DEFECTS: dict[str, tuple[Callable[[Path], object], str, int]] = {
                  "fixes/oom/grow.test.yaml", 2),
     "impossible": (lambda f: add(f, "x", "\n  all:\n    - {fact: job.size, op: gt, value: 7, source: guide}\n"
                                          "    - {fact: job.size, op: lt, value: 8, source: guide}"), SLUG, 7),
+    "engine-range": (lambda f: spoil(f, "pack.yaml", "summary:", 'engine: ">=90"\nsummary:'), "pack.yaml", 3),
+    "namespace": (lambda f: spoil(f, "pack.yaml", "summary:", "namespace: acme\nsummary:"), "pack.yaml", 3),
+    "unknown-rule": (lambda f: spoil(f, "pack.yaml", "summary:", (
+        "disable:\n  - {id: sig.oom.nothing, reason: it is not there}\nsummary:")), "pack.yaml", 4),
     "bad-waiver": (lambda f: put(f, "waivers.yaml", "waivers:\n  - {code: untested, file: x.yaml, reason: no}\n"),
                    "waivers.yaml", 2),
     "always": (lambda f: add(f, "x", more="given: {fact: job.kind, op: in, value: [train, serve]}\n"), SLUG, 7),
@@ -169,7 +174,7 @@ DEFECTS: dict[str, tuple[Callable[[Path], object], str, int]] = {
         "waivers:\n  - {code: untested, file: x.yaml, reason: a reason that holds}\n")), "waivers.yaml", 2),
 }  # fmt: skip
 
-STRUCTURAL = {"unusable", "cycle", "schema-line", "expired-waiver"}
+STRUCTURAL = {"unusable", "cycle", "schema-line", "expired-waiver", "bad-override"}
 """Kinds whose defect needs more than one edit, or that are told otherwise; each has a test of its own below."""
 
 
@@ -191,6 +196,13 @@ def test_a_defect_of_each_kind_is_found_at_its_line_and_nothing_else(code: str, 
 
 def test_every_kind_of_finding_has_a_seeded_defect() -> None:
     assert set(CODES) == set(DEFECTS) | STRUCTURAL
+
+
+def test_a_pack_beside_the_shipped_one_is_linted_with_its_words_and_alone(tmp_path: Path) -> None:
+    folder = team_pack.write(tmp_path / "acme")
+    assert found(folder) == []
+    team_pack.write(folder, ("pack.yaml", "id: sig.oom.fragmentation-from-message", "id: fix.oom.empty-cache"))
+    assert found(folder) == [("bad-override", "acme/pack.yaml", 8)]
 
 
 def test_derivations_that_need_one_another_are_a_cycle(tmp_path: Path) -> None:

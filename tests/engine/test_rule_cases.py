@@ -135,11 +135,13 @@ def test_a_reading_on_the_threshold_or_close_on_both_sides_tests_the_edge(tmp_pa
 
 def test_every_rule_does_what_it_is_for(tmp_path: Path) -> None:
     folder = write(tmp_path / "pack")
-    assert selftest(pack(folder), folder) == ([], 3)
+    kb = pack(folder)
+    assert selftest(kb, rules_of(kb), folder) == ([], 3)
 
 
 def test_a_rule_that_no_case_shows_at_work_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "pack")
     path = folder / "signatures/oom/pieces.test.yaml"
     path.write_text(path.read_text().replace("expect: likely", "expect: silent"))
-    assert selftest(pack(folder), folder) == (["sig.oom.pieces: none of its cases shows it at work"], 2)
+    kb = pack(folder)
+    assert selftest(kb, rules_of(kb), folder) == (["sig.oom.pieces: none of its cases shows it at work"], 2)

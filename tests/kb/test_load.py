@@ -41,9 +41,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     seen: list[Path] = []
     whole = loading._compile
 
-    def noted(folder: Path, *rest: object) -> object:
-        seen.append(folder)
-        return whole(folder, *rest)  # type: ignore[arg-type]
+    def noted(stack: tuple[Path, ...], *rest: object) -> object:
+        seen.append(stack[-1])
+        return whole(stack, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loading, "_compile", noted)
     return seen

@@ -30,7 +30,7 @@ def test_conclusion_fix_question_and_facts_are_there(rules: Path) -> None:
         "| tested.unused\\_share | 21 % | gpu:0/failure:1 | derive.oom.unused |",
     ):
         assert line in shown
-    assert shown[-1].startswith("Rules 3.2.1, digest `")
+    assert shown[-1].startswith("Rules tested 3.2.1, digest `")
 
 
 def test_a_fix_that_would_not_help_says_why(rules: Path) -> None:

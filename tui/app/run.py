@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 DEMO = Path(__file__).resolve().parent / "demo"
 
 
-def run(resume: str | None = None, demo: bool = False) -> None:
+def run(resume: str | None = None, demo: bool = False, rules: Path | None = None) -> None:
     """Open the application; with an incident to take up again, or with a recorded one."""
     from gpuwhy.tui.app.app import GpuwhyApp
 
-    app = GpuwhyApp(rules, f"gpuwhy {__version__}   {platform.node()}", resume, demo_events() if demo else ())
+    title = f"gpuwhy {__version__}   {platform.node()}"
+    app = GpuwhyApp(lambda: read_rules(rules), title, resume, demo_events() if demo else ())
     app.run()
     if app.rules_trouble is not None:
         from gpuwhy.kb.errors import KnowledgeError
@@ -30,11 +31,12 @@ def run(resume: str | None = None, demo: bool = False) -> None:
         raise app.rules_trouble
 
 
-def rules() -> KnowledgeBase:
-    """The shipped rules. Raises `KnowledgeError` where they cannot be used."""
-    from gpuwhy.kb.load import load
+def read_rules(rules: Path | None = None) -> KnowledgeBase:
+    """The rules to use: the shipped ones and those of packs. Raises `KnowledgeError` where they cannot be used."""
+    from gpuwhy.kb.load import load_stack
+    from gpuwhy.tui.rules_option import stack
 
-    return load()
+    return load_stack(stack(rules))
 
 
 def demo_events() -> tuple[Event, ...]:

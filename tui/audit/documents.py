@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuwhy.kb.texts import say
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
 from gpuwhy.tui.wording import CONTROLS
 
@@ -59,7 +60,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
     """The report as one document."""
     return {
         "schema": SCHEMA,
-        "rules": {"version": audit.kb.version, "digest": audit.kb.digest},
+        "rules": rules_stamp.document(audit.kb),
         "counts": audit.counts(),
         "causes": [
             {

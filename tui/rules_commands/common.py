@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuwhy.tui.rules_option import fail
+import click
+
+from gpuwhy.kb.errors import KnowledgeError
+from gpuwhy.tui.rules_option import fail, loaded, stack
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule
@@ -19,11 +23,26 @@ FINE, FOUND = 0, 1
 """Exit status of the commands about rules: nothing to complain of, and something found."""
 
 
-def pack_folder(rules: Path | None) -> Path:
-    """The folder of a pack; that of the shipped rules by default."""
+def own_stack(rules: Path | None) -> tuple[Path, ...]:
+    """The packs to work on one of them, the last: the shipped one by default, else the one that is named."""
     from gpuwhy.kb.load import rules_folder
 
-    return rules if rules is not None else rules_folder()
+    found = (rules_folder(),) if rules is None else stack(rules)
+    if len(found) > 2:
+        names = ", ".join(shown_folder(one).rstrip("/") for one in found[1:])
+        fail(f"{rules} holds {len(found) - 1} packs", f"name one of them: {names}")
+    return found
+
+
+def pack_folder(rules: Path | None) -> Path:
+    """The folder of the pack to work on."""
+    return own_stack(rules)[-1]
+
+
+def own_pack(rules: Path | None) -> tuple[KnowledgeBase, Path]:
+    """The knowledge that a pack is used with, and the folder of its files. Ends the process where it is no good."""
+    found = own_stack(rules)
+    return loaded(found), found[-1]
 
 
 def shown_folder(folder: Path) -> str:
@@ -35,14 +54,31 @@ def shown_folder(folder: Path) -> str:
     return "" if inside == "." else f"{inside}/"
 
 
-def chosen(kb: KnowledgeBase, names: Iterable[str]) -> list[AnyRule]:
-    """The rules of these ids, patterns of ids (`sig.oom.*`), files or areas; all rules where no name is given.
+@contextmanager
+def readable_cases(front: str) -> Iterator[None]:
+    """Ends the process where a test file is no good, and says why; `front` stands before names of files."""
+    try:
+        yield
+    except KnowledgeError as error:
+        for problem in error.problems:
+            click.echo(f"{front}{problem}", err=True)
+        fail("a test file cannot be used")
+
+
+def own_rules(kb: KnowledgeBase) -> list[AnyRule]:
+    """The rules of the last pack of all."""
+    from gpuwhy.engine.rule_cases import rules_of
+    from gpuwhy.kb.model import pack_of
+
+    own = kb.packs[-1].namespace if kb.packs else ""
+    return [rule for rule in rules_of(kb) if pack_of(rule.id) == own]
+
+
+def chosen(rules: list[AnyRule], names: Iterable[str]) -> list[AnyRule]:
+    """Those rules of these ids, patterns of ids (`sig.oom.*`), files or areas; all rules where no name is given.
 
     Ends the process for a name that no rule has.
     """
-    from gpuwhy.engine.rule_cases import rules_of
-
-    rules = rules_of(kb)
     wanted = list(names)
     if not wanted:
         return rules
@@ -56,7 +92,8 @@ def chosen(kb: KnowledgeBase, names: Iterable[str]) -> list[AnyRule]:
 
 
 def _means(name: str, rule: AnyRule) -> bool:
-    if fnmatch.fnmatchcase(rule.id, name) or rule.id.split(".")[1] == name:
+    without = rule.id.rpartition(":")[2]
+    if fnmatch.fnmatchcase(rule.id, name) or fnmatch.fnmatchcase(without, name) or without.split(".")[1] == name:
         return True
     path = name.removesuffix(".test.yaml").removesuffix(".yaml")
     return "/" in name and (

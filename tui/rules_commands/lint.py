@@ -52,12 +52,13 @@ def _lint(folder: Path) -> Linted:
     from datetime import date
 
     from gpuwhy.engine.lint import lint
-    from gpuwhy.kb.load import load, rules_folder
+    from gpuwhy.kb.load import load, rules_folder, stack_of
     from gpuwhy.tui.rules_commands.supplied import supplied
 
     home = folder.resolve().parent
     try:
-        words = _words(folder) or load(rules_folder()).facts
+        alone = len(stack_of(folder)) == 1
+        words = (_words(folder) if alone else ()) or load(rules_folder()).facts  # nothing of ours gives a team's words
         return lint(folder, supplied(words), date.today(), home if (home / "docs").is_dir() else None)
     except KnowledgeError as error:
         for problem in error.problems:

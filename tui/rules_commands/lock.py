@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, pack_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_pack, own_rules
+from gpuwhy.tui.rules_option import fail, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @click.pass_context
 def lock_command(context: click.Context, check: Path | None, rules: Path | None) -> None:
     """Print version, digest of the logic and digest of the file of every rule, as JSON; or compare with such a file."""
-    kb = knowledge(rules)
-    now = _lock(kb, pack_folder(rules))
+    kb, folder = own_pack(rules)
+    now = _lock(kb, folder)
     if check is None:
         out(json.dumps(now, indent=1, ensure_ascii=False) + "\n")
         return
@@ -40,7 +40,6 @@ def lock_command(context: click.Context, check: Path | None, rules: Path | None)
 
 def _lock(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     from gpuwhy.engine.lint_logic import logic
-    from gpuwhy.engine.rule_cases import rules_of
 
     rules = {
         rule.id: {
@@ -48,7 +47,7 @@ def _lock(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
             "logic": _digest(repr(logic(rule)).encode()),
             "file": _digest((folder / rule.file).read_bytes()),
         }
-        for rule in sorted(rules_of(kb), key=lambda rule: rule.id)
+        for rule in sorted(own_rules(kb), key=lambda rule: rule.id)
     }
     return {"format": "gpuwhy-rules-lock", "pack": kb.version, "digest": kb.digest, "rules": rules}
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, pack_folder, shown_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, own_pack, own_rules, readable_cases, shown_folder
+from gpuwhy.tui.rules_option import rules_option
 
 
 @click.command("mutate")
@@ -29,18 +28,14 @@ def mutate_command(
     from gpuwhy.engine.rule_cases import cases_beside
     from gpuwhy.engine.rule_mutants import survivors
 
-    kb, folder = knowledge(rules), pack_folder(rules)
+    kb, folder = own_pack(rules)
     total, lived = 0, []
-    try:
-        for rule in chosen(kb, names):
+    with readable_cases(shown_folder(folder)):
+        for rule in chosen(own_rules(kb), names):
             if rule.status == "stable":
                 found, made = survivors(kb, rule, cases_beside(kb, rule, folder))
                 total += made
                 lived += [(rule, one.change) for one in found]
-    except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail("a test file cannot be used")
     noticed = total - len(lived)
     if form == "json":
         entries = [{"id": rule.id, "file": rule.file, "change": change} for rule, change in lived]

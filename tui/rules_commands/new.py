@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.rules_commands.common import close, out, pack_folder, shown_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import close, out, own_pack, shown_folder
+from gpuwhy.tui.rules_option import fail, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import FactSpec, KnowledgeBase
@@ -39,7 +39,7 @@ def new_command(
     match = _ID.match(name)
     if match is None:
         fail(f"`{name}` is no id of a signature", "sig.<area>.<slug>")
-    kb, folder = knowledge(rules), pack_folder(rules)
+    kb, folder = own_pack(rules)
     for word, known in ((concludes, kb.conclusions), (fact, kb.facts), (source, kb.references)):
         if word not in known:
             fail(f"`{word}` does not exist", close(word, known))

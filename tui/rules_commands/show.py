@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.rules_commands.common import chosen, close, out, pack_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import chosen, close, out, readable_cases, shown_folder
+from gpuwhy.tui.rules_option import fail, knowledge, rules_option, stack
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 @rules_option
 def list_command(names: tuple[str, ...], form: str, rules: Path | None) -> None:
     """List rules with version, status and title. NAMES: ids, patterns (sig.oom.*), areas (oom), files."""
+    from gpuwhy.engine.rule_cases import rules_of
     from gpuwhy.kb.texts import say
     from gpuwhy.tui.wording import wrapped
 
     kb = knowledge(rules)
-    found = chosen(kb, names)
+    found = chosen(rules_of(kb), names)
     if form == "json":
         out(json.dumps([_entry(one) for one in found], indent=1, ensure_ascii=False) + "\n")
         return
@@ -65,18 +66,23 @@ def _about(rule: AnyRule) -> tuple[str, ...]:
 @rules_option
 def show_command(name: str, rules: Path | None) -> None:
     """Show a rule, a fact, a conclusion or a reference: what it says, rests on, and is used by."""
+    from gpuwhy.engine.rule_cases import rules_of
+    from gpuwhy.kb.model import pack_of
     from gpuwhy.tui.rules_commands import pages
 
     kb = knowledge(rules)
     if name in kb.facts or name in kb.conclusions or name in kb.references:
         out(pages.of_word(kb, name))
         return
-    known = [
-        outline.id for group in (kb.signatures, kb.derivations, kb.fixes, kb.selections) for outline in group.outlines
-    ]
-    if name not in known and "/" not in name and "*" not in name:
+    known = [rule.id for rule in rules_of(kb)]
+    if name not in {*known, *(one.rpartition(":")[2] for one in known)} and "/" not in name and "*" not in name:
         fail(f"no rule, fact, conclusion or reference `{name}`", close(name, _words(kb, known)))
-    out("\n".join(pages.of_rule(kb, rule, pack_folder(rules)) for rule in chosen(kb, [name])))
+    homes = {pack.namespace: folder for pack, folder in zip(kb.packs, stack(rules), strict=True)}
+    found = chosen(rules_of(kb), [name])
+    for number, rule in enumerate(found):
+        home = homes[pack_of(rule.id)]
+        with readable_cases(shown_folder(home)):
+            out("\n" * (number > 0) + pages.of_rule(kb, rule, home))
 
 
 def _words(kb: KnowledgeBase, known: list[str]) -> list[str]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, pack_folder, shown_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, own_pack, own_rules, readable_cases, shown_folder
+from gpuwhy.tui.rules_option import rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule, Case
@@ -29,12 +28,12 @@ def test_command(
     """Run the cases that stand beside rules. NAMES: ids, patterns (sig.oom.*), areas (oom), files."""
     from gpuwhy.engine.rule_tests import run
 
-    kb, folder = knowledge(rules), pack_folder(rules)
+    kb, folder = own_pack(rules)
     front = shown_folder(folder)
     results: list[tuple[Case, list[str]]] = []
     untested: list[AnyRule] = []
     by_rule: list[tuple[AnyRule, list[Case]]] = []
-    for rule in chosen(kb, names):
+    for rule in chosen(own_rules(kb), names):
         cases = _cases(kb, rule, folder, front)
         by_rule.append((rule, cases))
         if not cases:
@@ -53,12 +52,8 @@ def test_command(
 def _cases(kb: KnowledgeBase, rule: AnyRule, folder: Path, front: str) -> list[Case]:
     from gpuwhy.engine.rule_cases import cases_beside
 
-    try:
+    with readable_cases(front):
         return cases_beside(kb, rule, folder)
-    except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(f"{front}{problem}", err=True)
-        fail("a test file cannot be used")
 
 
 def _tell(results: list[tuple[Case, list[str]]], untested: list[AnyRule], front: str) -> None:
@@ -94,15 +89,13 @@ def selftest_command(context: click.Context, rules: Path | None) -> None:
     """Let every rule give what it is for, by the first of its own cases that does, on this machine."""
     from gpuwhy.engine.rule_selftest import selftest
 
-    kb, folder = knowledge(rules), pack_folder(rules)
-    try:
-        failures, fired = selftest(kb, folder)
-    except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail("a test file cannot be used")
+    kb, folder = own_pack(rules)
+    with readable_cases(shown_folder(folder)):
+        failures, fired = selftest(kb, own_rules(kb), folder)
     for failure in failures:
         out(f"{failure}\n")
     version = sys.version.split()[0]
-    out(f"{fired} of {fired + len(failures)} rules of {kb.version} did what they are for (Python {version})\n")
+    out(
+        f"{fired} of {fired + len(failures)} rules of {kb.packs[-1].version} did what they are for (Python {version})\n"
+    )
     context.exit(FOUND if failures else FINE)

@@ -95,8 +95,9 @@ class StartScreen(Screen[None]):
 
     def show_rules(self, kb: KnowledgeBase) -> None:
         """Which rules are used."""
+        beside = "".join(f", {one.name} {one.version}" for one in kb.packs[1:])
         self.query_one("#headline", Static).update(
-            Content(f"{self._headline}   rules {kb.version} ({kb.digest[:4]})"), layout=False
+            Content(f"{self._headline}   rules {kb.version}{beside} ({kb.digest[:4]})"), layout=False
         )
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
