@@ -26,13 +26,16 @@ BUMPS = ("none", "patch", "minor", "major")
 
 @dataclass(frozen=True)
 class Pack:
-    """A version of a pack: its rules, and the folder that its files stand in."""
+    """A version of a pack: its rules, and the folder that its files stand in. `absent`: there was none yet."""
 
     kb: KnowledgeBase
     folder: Path
+    absent: bool = False
 
     def rules(self) -> list[AnyRule]:
         """The rules of this pack, without those of the one that it extends."""
+        if self.absent:
+            return []
         own = self.kb.packs[-1].namespace if self.kb.packs else ""
         return [rule for rule in rules_of(self.kb) if pack_of(rule.id) == own]
 

@@ -104,6 +104,7 @@ def main(context: click.Context, demo: bool, rules: Path | None) -> None:
 @click.option("--why-not", metavar="ID", help="What keeps a conclusion from holding, and by how much.")
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @rules_option
+@click.option("--kb", "revision", metavar="REV", help="Rules as they were: a digest, a kept version, a git revision.")
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
 @watching.options
 @cli_triton.options
@@ -117,6 +118,7 @@ def diagnose(
     why_not: str | None,
     assumed: tuple[str, ...],
     rules: Path | None,
+    revision: str | None,
     engine: str,
     watch: watching.Watch,
     triton: cli_triton.TritonOptions | None,
@@ -133,7 +135,7 @@ def diagnose(
     from gpuwhy.probes.artefacts.large_scan import Ahead
 
     with context.obj or Ahead(paths) as ahead:
-        kb = knowledge(rules)
+        kb = knowledge(rules) if revision is None else _rules_at(revision, rules)
         for name in (why, why_not):
             if name is not None and name not in kb.conclusions:
                 fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
@@ -205,6 +207,12 @@ def _report(
         gathered = cli_triton.with_triton(gathered, triton, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)
     return Report(kb, gathered, diagnose_with(kb, base.with_facts(_said(kb, answers, assumed, base)), engine))
+
+
+def _rules_at(revision: str, rules: Path | None) -> KnowledgeBase:
+    from gpuwhy.tui.rules_past import knowledge_at
+
+    return knowledge_at(revision, rules)
 
 
 def _said(kb: KnowledgeBase, answers: tuple[str, ...], assumed: tuple[str, ...], base: FactBase) -> list[Fact]:

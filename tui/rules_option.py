@@ -49,11 +49,11 @@ def loaded(folders: tuple[Path, ...]) -> KnowledgeBase:
         unusable(error)
 
 
-def unusable(error: KnowledgeError) -> NoReturn:
+def unusable(error: KnowledgeError, what: str = "the rules cannot be used") -> NoReturn:
     """End the process: the rules are broken, and this is how."""
     for problem in error.problems:
         click.echo(str(problem), err=True)
-    fail(f"the rules cannot be used, for the {len(error.problems)} reason(s) above")
+    fail(f"{what}, for the {len(error.problems)} reason(s) above")
 
 
 overlay_option = click.option(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, pack_folder
-from gpuwhy.tui.rules_option import fail, rules_option
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_stack
+from gpuwhy.tui.rules_git import GitError, pack_at
+from gpuwhy.tui.rules_option import fail, rules_option, unusable
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_diff import Pack
@@ -44,11 +42,11 @@ def diff_command(
     from gpuwhy.engine import corpus_diff, rule_diff
     from gpuwhy.tui.rules_commands.diff_text import Comparison, as_markdown, as_text
 
-    folder = pack_folder(rules)
+    *beside, folder = own_stack(rules)
     base, dots, head = revisions.partition("..")
     with tempfile.TemporaryDirectory(prefix="gpuwhy-rules-") as space:
-        old = _pack(_at(folder, base, Path(space) / "base"), base)
-        new = _pack(_at(folder, head, Path(space) / "head") if dots and head else folder, head or "the files now")
+        old = _pack(_at(folder, base, Path(space) / "base"), base, beside)
+        new = _pack(_at(folder, head, Path(space) / "head") if dots and head else folder, head or "now", beside)
         changes = rule_diff.compare(old, new)
         hosts = corpus_diff.compare(old.kb, new.kb, _hosts(corpus)) if corpus else None
     found = Comparison(base, head if dots and head else "now", tuple(changes), hosts)
@@ -56,45 +54,27 @@ def diff_command(
     context.exit(FINE if found.enough else FOUND)
 
 
-def _pack(folder: Path, name: str) -> Pack:
+def _pack(folder: Path | None, name: str, beside: list[Path]) -> Pack:
+    """A version of the pack; where there was none yet, what it stands beside."""
     from gpuwhy.engine.rule_diff import Pack
-    from gpuwhy.kb.load import load
+    from gpuwhy.kb.load import load, load_stack
+    from gpuwhy.kb.model import KnowledgeBase
 
     try:
-        return Pack(load(folder), folder)
+        if folder is not None:
+            return Pack(load(folder), folder)
+        kb = load_stack(tuple(beside)) if beside else KnowledgeBase("0.0.0", "")
+        return Pack(kb, Path(), absent=True)
     except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail(f"the rules of {name} cannot be read, so nothing can be said about the change")
+        unusable(error, f"nothing can be said about the change: the rules of {name} cannot be read")
 
 
-def _at(folder: Path, revision: str, into: Path) -> Path:
-    """The pack as it is in a git revision, unpacked below `into`."""
-    if not revision or revision.startswith("-"):
-        fail(f"`{revision}` is no git revision")
-    where = _git(folder, "rev-parse", "--show-prefix").decode().strip().rstrip("/")
-    top = _git(folder, "rev-parse", "--show-toplevel").decode().strip()
-    archive = _git(Path(top), "archive", "--format=tar", revision, "--", *([where] if where else []))
-    into.mkdir(parents=True)
-    with tarfile.open(fileobj=BytesIO(archive)) as tar:
-        for member in tar:
-            target = (into / member.name).resolve()
-            if member.isfile() and target.is_relative_to(into.resolve()):
-                content = tar.extractfile(member)
-                assert content is not None
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content.read())
-    return into / where if where else into
-
-
-def _git(folder: Path, *words: str) -> bytes:
+def _at(folder: Path, revision: str, into: Path) -> Path | None:
+    """The pack as it is in a git revision, unpacked below `into`; None where there is none."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False)
-    except OSError as error:
-        fail(f"git cannot be run: {error.strerror}")
-    if done.returncode:
-        fail("git: " + done.stderr.decode("utf-8", "replace").strip())
-    return done.stdout
+        return pack_at(folder, revision, into)
+    except GitError as error:
+        fail(f"git: {error}")
 
 
 def _hosts(corpus: tuple[Path, ...]) -> Iterator[tuple[str, list[Fact], list[Absent]]]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_pack, own_rules
-from gpuwhy.tui.rules_option import fail, rules_option
+from gpuwhy.tui import rules_store
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_rules, own_stack
+from gpuwhy.tui.rules_option import fail, loaded, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
@@ -18,11 +19,21 @@ if TYPE_CHECKING:
 
 @click.command("lock")
 @click.option("--check", type=click.Path(dir_okay=False, path_type=Path), help="Compare with a lock that was kept.")
+@click.option("--keep", is_flag=True, help="Keep the rules in ~/.local/share/gpuwhy/rules, for `diagnose --kb`.")
 @rules_option
 @click.pass_context
-def lock_command(context: click.Context, check: Path | None, rules: Path | None) -> None:
-    """Print version, digest of the logic and digest of the file of every rule, as JSON; or compare with such a file."""
-    kb, folder = own_pack(rules)
+def lock_command(context: click.Context, check: Path | None, keep: bool, rules: Path | None) -> None:
+    """Print version, digest of the logic and digest of the file of every rule, as JSON; or compare with such a file.
+
+    With --keep the rules themselves are kept as well: `gpuwhy diagnose --kb VERSION` makes a report by them again.
+    """
+    folders = own_stack(rules)
+    kb, folder = loaded(folders), folders[-1]
+    if keep:
+        try:
+            click.echo(f"kept in {rules_store.keep(kb, folders)}", err=True)
+        except OSError as error:
+            fail(f"the rules cannot be kept: {error}")
     now = _lock(kb, folder)
     if check is None:
         out(json.dumps(now, indent=1, ensure_ascii=False) + "\n")
@@ -49,7 +60,14 @@ def _lock(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         }
         for rule in sorted(own_rules(kb), key=lambda rule: rule.id)
     }
-    return {"format": "gpuwhy-rules-lock", "pack": kb.version, "digest": kb.digest, "rules": rules}
+    own = kb.packs[-1]
+    return {
+        "format": "gpuwhy-rules-lock",
+        "pack": own.name,
+        "version": own.version,
+        "digest": own.digest,
+        "rules": rules,
+    }
 
 
 def _digest(content: bytes) -> str:
