@@ -133,5 +133,18 @@ def _show_rate(value: float) -> str:
     return f"{value:.0f} B/s"
 
 
-_SHOWERS = {"bytes": _show_bytes, "seconds": _show_seconds, "share": _show_share, "bytes_per_second": _show_rate}
-_SUFFIX = {"watts": " W", "celsius": " °C", "megahertz": " MHz", "per_second": "/s", "flops": " FLOP/s"}
+def _show_flops(value: float) -> str:
+    for name, size in (("TFLOP/s", 1e12), ("GFLOP/s", 1e9)):
+        if abs(value) >= size:
+            return f"{_one(value / size)} {name}"
+    return f"{_plain(value)} FLOP/s"
+
+
+_SHOWERS = {
+    "bytes": _show_bytes,
+    "seconds": _show_seconds,
+    "share": _show_share,
+    "bytes_per_second": _show_rate,
+    "flops": _show_flops,
+}
+_SUFFIX = {"watts": " W", "celsius": " °C", "megahertz": " MHz", "per_second": "/s"}

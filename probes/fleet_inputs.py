@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from gpuwhy.probes.artefacts.read import UnusableInput, gather
 
 TABLE_ENDINGS = (".parquet", ".arrow", ".feather", ".ipc")
 LINE_ENDINGS = (".ndjson", ".jsonl")
+HEAD_BYTES = 64 << 10
+_NODE = re.compile(rb'"(?:node|index)"\s{0,4}:\s{0,4}"([^"\\\n]{1,200})"')
 _ENDINGS = frozenset(
     ("gz", "xml", "csv", "tsv", "txt", "log", "json", "jsonl", "ndjson", "out", "err", "md", "html", "prom", "metrics",
      "pickle", "sqlite", "dmesg", "facts", "failed", "trace", "yaml")
@@ -26,11 +29,38 @@ _ENDINGS = frozenset(
 
 
 @dataclass(frozen=True)
+class Slice:
+    """The line of a file that holds the results of one host."""
+
+    path: Path
+    start: int
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def read(self) -> bytes:
+        """The line. Raises `OSError` where the file cannot be read any more."""
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            return file.read(self.size)
+
+
+@dataclass(frozen=True)
 class HostFiles:
     """A host by name, and its artefacts with the names that reports show."""
 
     name: str
-    files: tuple[tuple[str, Path], ...]
+    files: tuple[tuple[str, Path | Slice], ...]
+
+    def inputs(self) -> list[tuple[str, Path | bytes]]:
+        """What a diagnosis of the host would be given. Raises `OSError`."""
+        return [(name, one.read() if isinstance(one, Slice) else one) for name, one in self.files]
 
 
 @dataclass(frozen=True)
@@ -62,7 +92,7 @@ class HostFacts:
 def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet:
     """The hosts and tables behind paths. What cannot be opened is among `broken`, never an error."""
     fleet = Fleet()
-    found: dict[tuple[str, str], list[Path]] = {}
+    found: dict[tuple[str, str], list[Path | Slice]] = {}
     for argument in arguments:
         path = Path(argument)
         if not path.exists():
@@ -72,7 +102,8 @@ def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet
             if is_table(file, specs):
                 fleet.tables.append(file)
             else:
-                found.setdefault((place, host), []).append(file)
+                for own, part in _nodes_of(file) or [(host, file)]:
+                    found.setdefault((place, own), []).append(part)
     fleet.hosts = list(_unique(found))
     return fleet
 
@@ -108,7 +139,7 @@ def read_host(host: HostFiles, specs: Mapping[str, FactSpec]) -> HostFacts | Bro
     if failed is not None:
         return failed
     try:
-        found = gather(host.files, specs)
+        found = gather(host.inputs(), specs)
     except UnusableInput as error:
         return Broken(host.name, error.message)
     except (OSError, MemoryError) as error:
@@ -117,6 +148,39 @@ def read_host(host: HostFiles, specs: Mapping[str, FactSpec]) -> HostFacts | Bro
     if not found.facts:
         return Broken(host.name, whole or "nothing in it is of a known format")
     return HostFacts(found.facts, found.absent, whole)
+
+
+def _nodes_of(path: Path) -> list[tuple[str, Path | Slice]]:
+    """The nodes of a file of benchmark results that has a line for each; empty for any other file."""
+    if not path.name.lower().endswith((".jsonl", ".ndjson")):
+        return []
+    from gpuwhy.probes.artefacts import superbench
+
+    found: list[tuple[str, Path | Slice]] = []
+    try:
+        with open(path, "rb") as file:
+            if not superbench.accepts(file.read(HEAD_BYTES), path.name):
+                return []
+            file.seek(0)
+            start = 0
+            for number, line in enumerate(file, 1):
+                name = _node_name(line, number)
+                if name:
+                    found.append((name, Slice(path, start, len(line))))
+                start += len(line)
+    except OSError:
+        return []
+    return found
+
+
+def _node_name(line: bytes, number: int) -> str:
+    """The node that a line is about; a line that is cut still makes a row of the report."""
+    if not line.strip():
+        return ""
+    named = _NODE.search(line)
+    if named is None:
+        return f"line {number}"
+    return named[1].decode("utf-8", "replace")
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, str, Path]]:
@@ -136,7 +200,7 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(base) / name for name in sorted(names) if not name.startswith("."))
 
 
-def _unique(found: Mapping[tuple[str, str], list[Path]]) -> Iterator[HostFiles]:
+def _unique(found: Mapping[tuple[str, str], list[Path | Slice]]) -> Iterator[HostFiles]:
     """Hosts with names of their own: files of one name in several folders are told apart by their folders."""
     times = Counter(host for _, host in found)
     taken: set[str] = set()
@@ -150,7 +214,7 @@ def _unique(found: Mapping[tuple[str, str], list[Path]]) -> Iterator[HostFiles]:
 def _not_collected(host: HostFiles) -> Broken | None:
     """The reason that `collect` left for a host, if that is all there is."""
     path = host.files[0][1]
-    if len(host.files) > 1 or not path.name.endswith(".failed.json"):
+    if len(host.files) > 1 or isinstance(path, Slice) or not path.name.endswith(".failed.json"):
         return None
     try:
         document = json.loads(path.read_bytes()[: 1 << 20])

@@ -162,7 +162,7 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: st
     host = next((one for one in fleet.hosts if one.name == name), None)
     if host is not None:
         try:
-            return gather(host.files, kb.facts)
+            return gather(host.inputs(), kb.facts)
         except UnusableInput as error:
             fail(str(error))
     found = base_of(kb, fleet.tables, name)

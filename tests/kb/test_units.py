@@ -115,6 +115,8 @@ def test_dimensions() -> None:
         (4, "count", "4"),
         (1234567, "count", "1,234,567"),
         (20034, None, "20034"),
+        (140e12, "flops", "140 TFLOP/s"),
+        (18.36e9, "flops", "18.4 GFLOP/s"),
         (0.123456, None, "0.123"),
         (True, None, "yes"),
         (False, None, "no"),

@@ -44,6 +44,7 @@ MAGIC = {
     "nvbandwidth": b'{"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "bandwidth_matrix": [["12.3"',
     "nsys-sqlite": b"SQLite format 3\0\x10\0\x01\x01\0@  \0\0\0\0CUPTI_ACTIVITY_KIND_KERNEL",
     "nvidia-smi-xml": SAMPLES["nvidia-smi-xml"].encode(),
+    "superbench": b'{"node": "n1", "mem-bw/h2d_bw:0": 25.5, "nccl-bw/allreduce_8_busbw:0": 1e400',
     "xprof-page": b'[{"cols": [{"id": "stepnum"}], "rows": [{"c": [{"v": 1}]}], "p": {"statement": "input-bound",',
 }
 """How a file of each whole-file format begins."""

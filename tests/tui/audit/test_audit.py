@@ -181,3 +181,17 @@ def test_no_healthy_machine_has_a_confirmed_cause() -> None:
     made = of_files(*sorted(CAPTURES.glob("sc-smi-*.xml")))
     assert len(made.hosts) > 20
     assert [(one.host, one.conclusion) for one in made.findings if one.level == "error"] == []
+
+
+def test_results_with_a_line_for_each_node_are_a_host_each(tmp_path: Path) -> None:
+    """One GPU of one node is reached with half the bandwidth both ways; one line is cut."""
+    sound = {f"mem-bw/{way}_bw:{number}": 25.0 for way in ("h2d", "d2h") for number in range(4)}
+    slow = {**sound, "mem-bw/h2d_bw:2": 12.0, "mem-bw/d2h_bw:2": 12.0}
+    lines = [json.dumps({"node": f"vm-{number}", **(slow if number == 3 else sound)}) for number in range(5)]
+    (tmp_path / "results-summary.jsonl").write_text("\n".join([*lines, lines[0][:8]]), "utf-8")
+    made: Audit = run(load(), find_fleet([str(tmp_path)], load().facts)).audit()
+    assert sorted(made.hosts) == ["line 6", "vm-0", "vm-1", "vm-2", "vm-3", "vm-4"]
+    caused = [one for one in made.causes() if one.id == "hardware.link-degraded"]
+    assert [each.host for group in caused[0].groups for each in group.hosts] == ["vm-3"]
+    proof = audit("--explain", "vm-3", tmp_path).output
+    assert "12.0 GB/s" in proof
