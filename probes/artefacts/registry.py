@@ -191,6 +191,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
 # fmt: on
 
 FILE_ENTRIES: tuple[Entry, ...] = (
+    Entry("bug_report", marks=(b"Start of NVIDIA bug report log file",)),
     Entry("fact_file", marks=(b'"gpuwhy-facts"',)),
     Entry("kineto", marks=(b'"traceEvents"', b'"schemaVersion"', b'"ph"')),
     Entry("memory_snapshot", marks=(b"total_size", b"device_traces", b"segment_type")),

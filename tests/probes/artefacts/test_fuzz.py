@@ -38,6 +38,8 @@ SECONDS = 60
 TEXT_FORMATS = tuple({one.name: one for one in all_formats() if isinstance(one, TextFormat)}.values())
 FILE_FORMATS = tuple({one.name: one for one in all_formats() if isinstance(one, FileFormat)}.values())
 MAGIC = {
+    "nvidia-bug-report": b"____________________________________________\n\nStart of NVIDIA bug report log file.\n"
+    b"____________________________________________\n\ndmesg:\n\n[ 1.5] NVRM: Xid (PCI:0000:0a:00): 79, pid=7, name=a",
     "gpuwhy-facts": b'{"format": "gpuwhy-facts", "version": 1, "facts": [{"id": "gpu.power_watts", "value": 30,',
     "kineto-trace": b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5',
     "pytorch-memory-snapshot": b"\x80\x04\x95\x30\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x08segments\x94]\x94total_size",
