@@ -53,6 +53,14 @@ def reason(
     )
 
 
+def proof_of(kb: KnowledgeBase, base: FactBase, name: str, language: str = "en") -> str:
+    """The sentence that proves a conclusion by these facts; empty where it is not concluded."""
+    world = World(kb.facts, with_catalogue(kb, base))
+    derive(kb.derivations.in_play(world.known), world)
+    found = conclude(kb, evaluate(kb.signatures.about(name), world, language), language)
+    return next((one.because for one in found if one.id == name and one.status.asserted), "")
+
+
 def what_if(kb: KnowledgeBase, base: FactBase, assumed: Iterable[Fact], language: str = "en") -> Diagnosis:
     """The diagnosis that would follow if these facts were so; they replace what was read."""
     return diagnose(kb, base.with_facts(assumed), language)

@@ -7,7 +7,17 @@ from typing import Any
 
 from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.sheet_nodes import Node
-from gpuwhy.engine.sheet_values import CONSTANT, OF_HOSTS, OF_ROWS, UNKNOWN, Value, column, constant, dtype_of
+from gpuwhy.engine.sheet_values import (
+    CONSTANT,
+    OF_HOSTS,
+    OF_ROWS,
+    UNKNOWN,
+    Value,
+    as_series,
+    column,
+    constant,
+    dtype_of,
+)
 
 _MOST_CODES = 1 << 16
 
@@ -18,6 +28,7 @@ class Lookup:
     def __init__(self, sheet: Sheet, keys: Sequence[str], describe: Callable[[Mapping[str, Any]], Mapping[str, Any]]):
         self._sheet = sheet
         self._keys = keys
+        self._read = [sheet.col(key) for key in keys]
         self._describe = describe
         self._described: dict[tuple[Any, ...], Mapping[str, Any]] = {}
         self._frame: Any = None
@@ -40,28 +51,38 @@ class Lookup:
         if len(distinct) < 2:
             return constant(distinct.pop()) if distinct else UNKNOWN
         table = [found.get(code) for code in range(max(found) + 1)]
-        return column(self._level, polars.Series(table, dtype=dtype_of(kind)).gather(self._codes))
+        return column(self._level, polars.Series(table, dtype=dtype_of(kind))[self._codes])
 
     def _code(self) -> None:
-        """Numbers the combinations of key values; one number for a host where its rows do not differ."""
+        """Numbers the combinations of key values: one number for a host where its rows do not differ."""
         import polars
 
-        groups = self._sheet.groups
-        codes = polars.zeros(len(self._frame), dtype=polars.UInt64, eager=True)
-        for key in self._keys:
-            one = _codes_of(self._frame.get_column(key))
-            codes = codes * (int(one.max() or 0) + 1) + one
-            if int(codes.max() or 0) >= _MOST_CODES:
-                codes = codes.rank("dense").cast(polars.UInt64) - 1
-        self._level, first = OF_ROWS, groups.first(codes)
-        if (groups.spread(first) == codes).all():
-            self._level, codes = OF_HOSTS, first
+        values = [self._of_hosts(self._sheet.evaluate(node)) for node in self._read]
+        level = self._level = max(one.level for one in values)
+        size = {CONSTANT: 1, OF_HOSTS: self._sheet.groups.count, OF_ROWS: len(self._frame)}[level]
+        codes = polars.zeros(size, dtype=polars.UInt32, eager=True)
+        columns = []
+        for value, node in zip(values, self._read, strict=True):
+            columns.append(self._sheet.at(level, value) if value.level else as_series(value.data, node.kind))
+            if value.level:
+                one = _codes_of(value.data)
+                one = self._sheet.groups.spread(one) if value.level != level else one
+                codes = codes * (int(one.max()) + 1) + one
+                if int(codes.max()) >= _MOST_CODES:
+                    codes = codes.rank("dense") - 1
         at = codes.arg_unique()
-        rows = at if self._level == OF_ROWS else groups.first(polars.int_range(len(self._frame), eager=True)).gather(at)
-        keys = [self._frame.get_column(key).gather(rows).to_list() for key in self._keys]
-        numbers = codes.gather(at).to_list()
-        self._rows = {number: self._row(key) for number, *key in zip(numbers, *keys, strict=True)}
+        keys = [(one[at] if len(one) > 1 else one).to_list() for one in columns]
+        keys = [one * len(at) if len(one) < len(at) else one for one in keys]
+        self._rows = {number: self._row(key) for number, *key in zip(codes[at].to_list(), *keys, strict=True)}
         self._codes = codes
+
+    def _of_hosts(self, value: Value) -> Value:
+        """The value with one for each host, where the rows of every host have the same."""
+        if value.level != OF_ROWS or value.data.null_count():
+            return value
+        first = self._sheet.groups.first(value.data)
+        same = self._sheet.groups.spread(first) == value.data
+        return Value(OF_HOSTS, first) if same.all() else value
 
     def _row(self, key: Sequence[Any]) -> Mapping[str, Any]:
         whole = tuple(key)
@@ -71,15 +92,16 @@ class Lookup:
 
 
 def _codes_of(series: Any) -> Any:
-    """A number for each value; 0 where there is none."""
+    """A number for each value; 0 where there is none. Those that have one are often few."""
     import polars
 
-    if series.null_count() == len(series):
-        return polars.Series([0], dtype=polars.UInt64)
-    words = series if series.dtype == polars.String else series.cast(polars.String)
-    if not words.null_count() and (words == words[0]).all():
-        return polars.Series([0], dtype=polars.UInt64)
-    return (words.cast(polars.Categorical).to_physical().cast(polars.UInt64) + 1).fill_null(0)
+    there = series.is_not_null()
+    words = series.filter(there) if series.null_count() else series
+    words = words if words.dtype == polars.String else words.cast(polars.String)
+    codes = words.rank("dense").cast(polars.UInt32)
+    if not series.null_count():
+        return codes
+    return polars.zeros(len(series), dtype=polars.UInt32, eager=True).scatter(there.arg_true(), codes)
 
 
 class Looked(Node):

@@ -15,7 +15,7 @@ from gpuwhy.engine.fleet import LABELS, conclusions, read_facts
 from gpuwhy.engine.fleet_catalogue import Lookup, bind
 from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.sheet_nodes import Node
-from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, OF_ROWS, TRUE, UNKNOWN, Value, truth
+from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, OF_ROWS, TRUE, UNKNOWN, Value, as_series, truth
 from gpuwhy.engine.values import kind_of, typed
 from gpuwhy.kb.conditions import FactRef, Over
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, gpu
@@ -142,12 +142,11 @@ class Judged:
         rank = self.ranks[name]
         if rank.level == CONSTANT:
             return TRUE if rank.data is not None and low <= rank.data <= high else FALSE
-        found = truth(rank.level, rank.data.is_between(low, high))
-        return (
-            found
-            if found.level == CONSTANT or not found.data.null_count()
-            else Value(rank.level, found.data.fill_null(False))
-        )
+        within = rank.data <= high
+        within = within & (rank.data >= low) if low else within
+        if within.null_count():
+            within = within.zip_with(within, as_series(False, bool))
+        return truth(rank.level, within)
 
     def label(self, name: str) -> Value:
         """What a fact is in each host; of several GPUs, in the first."""

@@ -69,12 +69,15 @@ class Status(str, Enum):
     @property
     def rank(self) -> int:
         """0 for confirmed, 3 for ruled out."""
-        return list(Status).index(self)
+        return _RANKS[self]
 
     @property
     def asserted(self) -> bool:
         """True for confirmed and likely."""
         return self in (Status.CONFIRMED, Status.LIKELY)
+
+
+_RANKS = {one: rank for rank, one in enumerate(Status)}
 
 
 @dataclass(frozen=True)

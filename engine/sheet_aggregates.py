@@ -31,11 +31,12 @@ class OverHost(Node):
         groups, how = self.sheet.groups, self.detail
         if value is UNKNOWN:
             return constant(0.0) if how == "count" else UNKNOWN
+        if how == "count" and (value.level == CONSTANT or not value.data.null_count()):
+            return settled(OF_HOSTS, groups.sizes)
         if value.level == OF_ROWS:
             return settled(OF_HOSTS, groups.over(how, value.data))
         if how == "count":
-            there = groups.sizes if value.level == CONSTANT else groups.sizes * value.data.is_not_null()
-            return settled(OF_HOSTS, there.cast(dtype_of(float)))
+            return settled(OF_HOSTS, (groups.sizes * value.data.is_not_null()).cast(dtype_of(float)))
         if how == "sum":
             return settled(OF_HOSTS, groups.sizes * value.data)
         return value

@@ -44,7 +44,7 @@ class Groups:
 
     def first(self, series: Any) -> Any:
         """The value in the first row of each host."""
-        return series.gather_every(self.width) if self.width else series.gather(self._starts)
+        return series.gather_every(self.width) if self.width else series[self._starts]
 
     def first_known(self, series: Any) -> Any:
         """The first value of each host that is not null."""
@@ -60,10 +60,27 @@ class Groups:
 
     def spread(self, series: Any) -> Any:
         """For each row the value of its host."""
-        return series if self.width == 1 else series.gather(self.ids)
+        return series if self.width == 1 else series[self.ids]
 
     def over(self, how: str, series: Any) -> Any:
         """An aggregate over the known values of each host; null where there are none, a count of them is 0."""
+        if how in ("mean", "median") and not series.null_count():
+            return self._middle(how, series)
+        return self._over(how, series)
+
+    def _middle(self, how: str, series: Any) -> Any:
+        """A mean or a median: most hosts have one value throughout, and only the others are computed."""
+        least, greatest = self._over("min", series), self._over("max", series)
+        differ = least != greatest
+        if not differ.any():
+            return least
+        if differ.all():
+            return self._over(how, series)
+        kept = self.spread(differ)
+        found = Groups(self._hosts.filter(kept)).over(how, series.filter(kept))
+        return least.scatter(differ.arg_true(), found)
+
+    def _over(self, how: str, series: Any) -> Any:
         import polars
 
         if self.width and how in ("max", "min", "sum") and series.dtype.is_numeric() and not series.null_count():
@@ -72,6 +89,10 @@ class Groups:
         frame = polars.DataFrame({"id": self.ids.set_sorted(), "value": series})
         found = frame.group_by("id", maintain_order=True).agg(getattr(kept, how)()).get_column("value")
         return found.cast(polars.Float64) if how == "count" else found
+
+    def number(self, series: Any) -> int:
+        """Of how many hosts a row is true."""
+        return int(self.ids.filter(series).set_sorted().n_unique())
 
     def some(self, series: Any) -> Any:
         """True for hosts of which a row is true."""

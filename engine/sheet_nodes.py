@@ -216,7 +216,9 @@ class Sure(Node):
         (value,) = values
         if value.level == CONSTANT:
             return TRUE if value.data is True else FALSE
-        return value if not value.data.null_count() else truth(value.level, value.data.fill_null(False))
+        if not value.data.null_count():
+            return value
+        return truth(value.level, value.data.zip_with(value.data, as_series(False, bool)))
 
 
 def _divided(left: Any, right: Any) -> Any:
@@ -372,8 +374,6 @@ class Extreme(Node):
 
     def of(self, values: list[Value]) -> Value:
         """The extreme; unknown where none is known."""
-        import polars
-
         there = [one for one in values if one is not UNKNOWN]
         if not there:
             return UNKNOWN
@@ -382,7 +382,11 @@ class Extreme(Node):
         fixed = [one.data for one in there if one.level == CONSTANT]
         if level == CONSTANT:
             return constant(pick(fixed))
-        columns = [polars.lit(self.sheet.at(level, one)) for one in there if one.level != CONSTANT]
-        columns += [polars.lit(pick(fixed), dtype_of(self.kind))] if fixed else []
-        made = polars.min_horizontal(columns) if self.detail == "min" else polars.max_horizontal(columns)
-        return column(level, polars.select(made).to_series())
+        columns = [self.sheet.at(level, one) for one in there if one.level != CONSTANT]
+        made = columns.pop()
+        for one in [*columns, *([as_series(pick(fixed), self.kind)] if fixed else [])]:
+            first = made <= one if self.detail == "min" else made >= one
+            if one.null_count():
+                first = first | one.is_null()
+            made = made.zip_with(first, one)  # where this is unknown there is nothing yet, and the other is taken
+        return column(level, made)

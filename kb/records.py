@@ -92,6 +92,8 @@ else:
 
     def _init(made, defaults, positional):
         optional = {name: default for name, default in defaults.items() if default is not _MISSING}
+        plain = {name: default for name, default in optional.items() if not isinstance(default, _Factory)}
+        made_anew = {name: default.make for name, default in optional.items() if isinstance(default, _Factory)}
         count, after = len(defaults), getattr(made, "__post_init__", None)
 
         def __init__(self, *args, **given):
@@ -103,9 +105,10 @@ else:
             if len(args) > len(positional):
                 raise TypeError(_complaint(made, args, given, defaults, positional))
             if len(values) != count:
-                for name, default in optional.items():
+                values = plain | values
+                for name, make in made_anew.items():
                     if name not in values:
-                        values[name] = default.make() if isinstance(default, _Factory) else default
+                        values[name] = make()
                 if len(values) != count:
                     raise TypeError(_complaint(made, args, given, defaults, positional))
             self.__dict__.update(values)

@@ -8,8 +8,10 @@ from typing import Any
 
 from gpuwhy.probes.artefacts.read import UnusableInput
 
-ROWS = 1 << 17
+ROWS = 1 << 18
 """How many rows are judged at once: enough to fill the columns, few enough for a small machine."""
+MOST_ROWS = 1 << 21
+"""How many rows are held in memory to be sorted."""
 HOST_COLUMN = "host"
 
 
@@ -34,22 +36,63 @@ def scan(path: Path) -> Any:
 
 
 def portions(frame: Any, columns: Sequence[str], name: str) -> Iterator[Any]:
-    """The rows in portions; rows of one host that stand together are never divided. Raises `UnusableInput`."""
+    """The rows in portions. Rows of one host that stand together are never divided. Raises `UnusableInput`.
+
+    Hosts of which a batch ends amid the rows come last, together: what is read is not copied for their sake.
+    """
     import polars
 
-    rest: Any = None
+    held: Any = None
+    divided: list[Any] = []
+    last = ""
     try:
         for batch in frame.select(columns).collect_batches(chunk_size=ROWS, maintain_order=True):
-            whole = batch if rest is None else polars.concat([rest, batch])
-            last = whole.item(-1, HOST_COLUMN) if len(whole) else None
-            cut = _start_of_last(whole, last)
-            rest = whole.slice(cut)
-            if cut:
-                yield whole.head(cut)
+            rest = batch
+            if held is not None and len(batch) and batch.item(0, HOST_COLUMN) == last:
+                held, rest = _cut(held, batch, last, divided)
+            if held is not None and len(held):
+                yield held
+            held = rest
+            last = batch.item(-1, HOST_COLUMN) if len(batch) else last
     except (polars.exceptions.PolarsError, OSError) as error:
         raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
-    if rest is not None and len(rest):
-        yield rest
+    if held is not None and len(held):
+        yield held
+    if divided:
+        yield polars.concat(divided, rechunk=True)
+
+
+def _cut(held: Any, batch: Any, last: str, divided: list[Any]) -> tuple[Any, Any]:
+    """Both without the rows of the host that is divided between them; those are added to `divided`."""
+    start = _start_of_last(held, last) if len(held) else 0
+    end = _end_of_first(batch)
+    divided += [held.slice(start), batch.head(end)]
+    return held.head(start), batch.slice(end)
+
+
+def sorted_portions(frame: Any, columns: Sequence[str], name: str, rows: int) -> Iterator[Any]:
+    """The same for a table whose rows of one host do not stand together: read once for each `MOST_ROWS` of its rows.
+
+    Raises `UnusableInput`.
+    """
+    import polars
+
+    parts = -(-rows // MOST_ROWS)
+    for part in range(parts):
+        some = frame.select(columns).filter(polars.col(HOST_COLUMN).hash() % parts == part)
+        try:
+            whole = some.collect(engine="streaming").sort(HOST_COLUMN, maintain_order=True)
+        except (polars.exceptions.PolarsError, OSError) as error:
+            raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
+        while len(whole):
+            end = (
+                len(whole)
+                if len(whole) <= ROWS
+                else _start_of_last(whole.head(ROWS + 1), whole.item(ROWS, HOST_COLUMN))
+            )
+            end = end or _end_of_first(whole)
+            yield whole.head(end)
+            whole = whole.slice(end)
 
 
 def rows_of(frame: Any, host: str) -> list[dict[str, Any]]:
@@ -60,16 +103,22 @@ def rows_of(frame: Any, host: str) -> list[dict[str, Any]]:
     return found
 
 
-def _start_of_last(whole: Any, last: str | None) -> int:
+def _start_of_last(whole: Any, last: str) -> int:
     """Where the rows of the last host begin."""
     size = 64
     while size < 2 * len(whole):
         tail = whole.get_column(HOST_COLUMN).tail(size)
-        other = (tail != last) if last is not None else tail.is_not_null()
+        other = tail != last
         if other.any():
             return int(len(whole) - len(tail) + other.arg_true()[-1] + 1)
         size *= 2
     return 0
+
+
+def _end_of_first(whole: Any) -> int:
+    """Where the rows of the first host end."""
+    other = (whole.get_column(HOST_COLUMN) != whole.item(0, HOST_COLUMN)).arg_true()
+    return int(other[0]) if len(other) else len(whole)
 
 
 def _first(error: Exception) -> str:

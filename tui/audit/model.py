@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 
 from gpuwhy.engine.model import Status
 from gpuwhy.kb.model import KnowledgeBase
@@ -53,7 +54,7 @@ class Finding:
         """How grave it is: error (a confirmed cause), warning (a likely one) or note."""
         if self.kind != "cause" or self.explained_by:
             return "note"
-        return {"confirmed": "error", "likely": "warning"}.get(self.status, "note")
+        return "error" if self.status == "confirmed" else "warning" if self.status == "likely" else "note"
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,7 @@ class Audit:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""
         from gpuwhy.kb.texts import say
 
-        by_id: dict[str, list[Finding]] = {}
-        for one in self.findings:
-            if one.is_cause and not one.explained_by and not one.waived:
-                by_id.setdefault(one.conclusion, []).append(one)
+        by_id = self._open_causes()
         made = []
         for name, found in by_id.items():
             groups: dict[str, list[Finding]] = {}
@@ -125,15 +123,33 @@ class Audit:
             )
         return sorted(made, key=lambda one: (one.status != "confirmed", -one.hosts, one.id))
 
+    def _open_causes(self) -> dict[str, list[Finding]]:
+        """What is to be fixed, by cause, without what other causes explain and what is accepted."""
+        by_id: dict[str, list[Finding]] = {}
+        for one in self.findings:
+            if one.is_cause and not one.explained_by and not one.waived:
+                by_id.setdefault(one.conclusion, []).append(one)
+        return by_id
+
+    def worst(self) -> list[tuple[str, str]]:
+        """For each cause the host with most entities concerned; the most widespread causes first."""
+        found = sorted(self._open_causes().items(), key=lambda item: (-len(item[1]), item[0]))
+        return [(name, min(all_, key=lambda one: (-len(one.entities), one.host)).host) for name, all_ in found]
+
     def counts(self) -> dict[str, int]:
         """How many hosts there are, by what became of them."""
+        return dict(self._counts)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
         told = Counter(self.verdicts().values())
+        standing = [one for one in self.findings if one.kind == "cause" and not one.waived]
         return {
             "hosts": len(self.hosts) + sum(self.counted.get(name, 0) for name in VERDICTS),
             "gpus": sum(one.gpus for one in self.hosts.values()) + self.counted.get("gpus", 0),
             **{name: told[name] + self.counted.get(name, 0) for name in VERDICTS},
-            "errors": len({one.host for one in self.findings if one.level == "error" and not one.waived}),
-            "warnings": len({one.host for one in self.findings if one.level == "warning" and not one.waived}),
+            "errors": len({one.host for one in standing if one.level == "error"}),
+            "warnings": len({one.host for one in standing if one.level == "warning"}),
             "waived": sum(1 for one in self.findings if one.waived),
         }
 

@@ -1,9 +1,14 @@
-"""What a judged portion of a table adds to an audit: hosts with a cause are listed, all others are counted."""
+"""What a judged portion of a table adds to an audit: hosts with a cause are listed, all others are counted.
+
+Of the hosts that are listed, what holds is; what is possible is counted for all.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from gpuwhy.engine.fleet import LABELS, SEPARATOR
@@ -22,46 +27,66 @@ def note_portion(collected: Collected, judged: Judged) -> None:
     by_kind: dict[str, list[str]] = {"cause": [], "normal": [], "evidence": []}
     for name in judged.ranks:
         by_kind[collected.kb.conclusions[name.partition(SEPARATOR)[0]].kind].append(name)
-    bad = _hosts_with(judged, by_kind["cause"], CONFIRMED, LIKELY)
+    bad = _hosts_with(judged, by_kind["cause"], LIKELY)
     if bad.any():
         _list(collected, judged, bad)
     rest = ~bad
-    sound = int((rest & _hosts_with(judged, by_kind["normal"], CONFIRMED, LIKELY)).sum())
+    sound = int((rest & _hosts_with(judged, by_kind["normal"], LIKELY)).sum())
     collected.counted["nothing to fix"] += sound
     collected.counted["cannot tell"] += int(rest.sum()) - sound
     collected.counted["gpus"] += int(judged.groups.sizes.filter(rest).sum())
-    _count(collected.others, judged, rest, by_kind["normal"] + by_kind["evidence"], CONFIRMED, LIKELY)
-    _count(collected.possible, judged, rest, by_kind["cause"], POSSIBLE, POSSIBLE)
+    _count(collected.others, judged, by_kind["normal"] + by_kind["evidence"], (CONFIRMED, LIKELY), rest)
+    _count(collected.possible, judged, by_kind["cause"], (POSSIBLE, POSSIBLE), None)
 
 
-def _hosts_with(judged: Judged, names: Iterable[str], low: int, high: int) -> Any:
-    """For each host, whether any of these conclusions has a rank between these in one of its rows."""
+def _hosts_with(judged: Judged, names: Iterable[str], high: int) -> Any:
+    """For each host, whether any of these conclusions has a rank up to this one in one of its rows."""
     import polars
 
-    count = judged.groups.count
-    found = polars.repeat(False, count, dtype=polars.Boolean, eager=True)
+    groups = judged.groups
+    of_hosts = polars.repeat(False, groups.count, dtype=polars.Boolean, eager=True)
+    of_rows: Any = None
     for name in names:
-        where = judged.where(name, low, high)
+        where = judged.where(name, CONFIRMED, high)
         if where is TRUE:
-            return polars.repeat(True, count, dtype=polars.Boolean, eager=True)
-        if where is not FALSE:
-            found = found | (where.data if where.level == OF_HOSTS else judged.groups.some(where.data))
-    return found
+            return polars.repeat(True, groups.count, dtype=polars.Boolean, eager=True)
+        if where.level == OF_HOSTS:
+            of_hosts = of_hosts | where.data
+        elif where is not FALSE:
+            of_rows = where.data if of_rows is None else of_rows | where.data
+    return of_hosts if of_rows is None else of_hosts | groups.some(of_rows)
 
 
-def _count(counts: Counter[str], judged: Judged, rest: Any, names: Iterable[str], low: int, high: int) -> None:
-    """For each conclusion, the hosts among the rest of which a row has a rank between these."""
-    by_conclusion: dict[str, list[str]] = {}
+def _count(counts: Counter[str], judged: Judged, names: Iterable[str], between: tuple[int, int], kept: Any) -> None:
+    """For each conclusion, the hosts (of those that are kept) of which a row has a rank between these."""
+    by_conclusion: dict[str, list[Value]] = {}
     for name in names:
-        by_conclusion.setdefault(name.partition(SEPARATOR)[0], []).append(name)
-    for conclusion, scoped in by_conclusion.items():
-        number = int((rest & _hosts_with(judged, scoped, low, high)).sum())
+        where = judged.where(name, *between)
+        if where is not FALSE:
+            by_conclusion.setdefault(name.partition(SEPARATOR)[0], []).append(where)
+    groups = judged.groups
+    kept_rows = groups.spread(kept) if by_conclusion and kept is not None else None
+    for conclusion, found in by_conclusion.items():
+        level = max(one.level for one in found)
+        if any(one is TRUE for one in found):
+            number = groups.count if kept is None else int(kept.sum())
+        elif level == OF_HOSTS:
+            number = int(_masked([one.data for one in found], kept).sum())
+        else:
+            rows = [one.data if one.level == level else groups.spread(one.data) for one in found]
+            number = groups.number(_masked(rows, kept_rows))
         if number:
             counts[conclusion] += number
 
 
+def _masked(found: Iterable[Any], kept: Any) -> Any:
+    """Where any of these is true, of what is kept."""
+    made = reduce(operator.or_, found)
+    return made if kept is None else made & kept
+
+
 def _list(collected: Collected, judged: Judged, bad: Any) -> None:
-    """Notes the hosts with a cause, and everything that is concluded about them and not ruled out."""
+    """Notes the hosts with a cause, and everything that holds for them."""
     import polars
 
     groups = judged.groups
@@ -82,16 +107,16 @@ def _rows(judged: Judged, bad: Any, names: Mapping[str, str]) -> Iterator[tuple[
     bad_rows = groups.spread(bad)
     known_as = polars.Series(names.values(), dtype=polars.String)
     each = groups.sizes.filter(bad).cast(polars.UInt32)
-    of_rows = known_as.gather(polars.int_range(len(known_as), eager=True).repeat_by(each).explode())
+    of_rows = known_as[polars.int_range(len(known_as), eager=True).repeat_by(each).explode()]
     devices = judged.rows.get_column(DEVICE if DEVICE in judged.rows.columns else ORDER).filter(bad_rows)
     entities = "gpu:" + devices.cast(polars.String)
     for name, rank in judged.ranks.items():
         conclusion, _, scope = name.partition(SEPARATOR)
-        if rank.level == CONSTANT and (rank.data is None or rank.data > POSSIBLE):
+        if rank.level == CONSTANT and (rank.data is None or rank.data > LIKELY):
             continue
         of_gpu = scope == "gpu"
         ranks = _ranks(judged, rank, bad_rows if of_gpu else bad, of_gpu)
-        there = ranks <= POSSIBLE
+        there = ranks <= LIKELY
         shown = entities.filter(there).to_list() if of_gpu else [f"{scope}:"] * int(there.sum())
         hosts = (of_rows if of_gpu else known_as).filter(there).to_list()
         yield from zip(hosts, shown, [conclusion] * len(hosts), ranks.filter(there).to_list(), strict=True)

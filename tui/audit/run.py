@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpuwhy.engine.diagnose import proof_of
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
-from gpuwhy.kb.records import dataclass, field
+from gpuwhy.kb.records import dataclass, field, replace
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
 from gpuwhy.tui.audit.tables import add_table
 
-if TYPE_CHECKING:
-    from gpuwhy.engine.model import Diagnosis
-
 PORTION = 400
 EXAMPLES = 20
+_NEVER = 9
 
 Progress = Callable[[int], object]
 
@@ -40,12 +40,35 @@ class Collected:
     possible: Counter[str] = field(default_factory=Counter)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
+    _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
 
     def needed(self, conclusion: str) -> frozenset[str]:
         """The facts that a conclusion may rest on."""
         if conclusion not in self._needed:
             self._needed[conclusion] = needs(self.kb, conclusion)
         return self._needed[conclusion]
+
+    def anew(self) -> Collected:
+        """An audit with nothing found yet."""
+        return Collected(self.kb)
+
+    def absorb(self, other: Collected) -> None:
+        """Notes everything that another found."""
+        names = {}
+        for name, host in other.hosts.items():
+            names[name] = self.unused(name)
+            self.hosts[names[name]] = host if names[name] == name else replace(host, name=names[name])
+        same = [one if names[one.host] == one.host else replace(one, host=names[one.host]) for one in other.findings]
+        self.findings += same
+        self.notes += other.notes
+        self.seen += other.seen
+        for mine, theirs in (
+            (self.counted, other.counted),
+            (self.others, other.others),
+            (self.possible, other.possible),
+        ):
+            mine.update(theirs)
+        self.kept = other.kept | self.kept
 
     def broken(self, one: Broken) -> None:
         """Notes a host that could not be read."""
@@ -84,18 +107,34 @@ class Collected:
     def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
         """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""
         ranks: dict[str, dict[str, int]] = {}
-        where: dict[tuple[str, str, int], list[str]] = {}
+        where: dict[tuple[str, str], list[str]] = {}
         for host, entity, conclusion, rank in rows:
-            best = ranks.setdefault(host, {})
-            best[conclusion] = min(rank, best.get(conclusion, rank))
-            where.setdefault((host, conclusion, rank), []).append(entity)
+            best = ranks.get(host)
+            if best is None:
+                best = ranks[host] = {}
+            known = best.get(conclusion, _NEVER)
+            if rank < known:
+                best[conclusion] = rank
+                where[host, conclusion] = [entity]
+            elif rank == known:
+                where[host, conclusion].append(entity)
+        kinds = {name: self.kb.conclusions[name].kind for name in {name for best in ranks.values() for name in best}}
         for host, best in ranks.items():
-            explained = folded(self.kb, best)
+            explained = self._folded(best)
             for name, rank in best.items():
-                kind = self.kb.conclusions[name].kind
-                entities = tuple(shown for one in where[host, name, rank] if (shown := _shown(one)))
-                self.findings.append(Finding(host, name, kind, STATUS_OF[rank], entities, explained.get(name, "")))
+                entities = tuple([shown for one in where[host, name] if (shown := _shown(one))])
+                self.findings.append(
+                    Finding(host, name, kinds[name], STATUS_OF[rank], entities, explained.get(name, ""))
+                )
         return ranks
+
+    def _folded(self, best: Mapping[str, int]) -> Mapping[str, str]:
+        """Which conclusion explains which. Hosts of a fleet resemble each other: each pattern is folded once."""
+        pattern = tuple(best.items())
+        found = self._patterns.get(pattern)
+        if found is None:
+            found = self._patterns[pattern] = folded(self.kb, best)
+        return found
 
 
 def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) -> Collected:
@@ -149,6 +188,7 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
         collected.unread.update(_unread(collected, possible, bases[host].absent))
 
 
+@cache
 def _shown(entity: str) -> str:
     """An entity as a report names it; a host or a job needs no name beside that of the host."""
     kind, _, name = entity.partition("/")[0].partition(":")
@@ -165,22 +205,16 @@ def _unread(collected: Collected, possible: Iterable[str], absent: Iterable[Abse
     return found
 
 
-def diagnosed(kb: KnowledgeBase, base: FactBase) -> Diagnosis:
-    """The diagnosis of one host, without the search for questions."""
-    from gpuwhy.engine.diagnose import diagnose
-
-    return diagnose(kb, base, ask=False)
-
-
 def examples(audit: Audit, fleet: Fleet, kept: Mapping[str, tuple[str, FactBase]]) -> dict[str, str]:
     """For the first causes, a host and the sentence that proves it; `kept`: by cause, facts of a host of a table."""
     by_name = {one.name: one for one in fleet.hosts}
     found: dict[str, str] = {}
-    for cause in audit.causes()[:EXAMPLES]:
-        worst = by_name.get(cause.groups[0].hosts[0].host)
-        name, base = kept.get(cause.id, ("", None)) if worst is None else (worst.name, _facts_of(audit.kb, worst))
-        made = diagnosed(audit.kb, base).conclusions if base is not None else ()
-        found.update({one.id: f"{name}: {one.because}" for one in made if one.id == cause.id and one.because})
+    for cause, host in audit.worst()[:EXAMPLES]:
+        worst = by_name.get(host)
+        name, base = kept.get(cause, ("", None)) if worst is None else (worst.name, _facts_of(audit.kb, worst))
+        says = proof_of(audit.kb, base, cause) if base is not None else ""
+        if says:
+            found[cause] = f"{name}: {says}"
     return found
 
 

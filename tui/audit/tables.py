@@ -10,7 +10,7 @@ from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, TableJudge, base_of_
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
-from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, rows_of, scan
+from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, rows_of, scan, sorted_portions
 from gpuwhy.tui.audit.portions import note_portion
 
 if TYPE_CHECKING:
@@ -28,24 +28,36 @@ def add_table(collected: Collected, path: Path, progress: Callable[[int], object
 
 
 def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int], object]) -> None:
+    columns, frame = _usable(collected, frame, name)
+    found = collected.anew()
+    rows = _note_all(found, portions(frame, columns, name), name, progress)
+    if not _stand_together(found):
+        found = collected.anew()
+        _note_all(found, sorted_portions(frame, columns, name, rows), name, lambda _: None)
+    collected.absorb(found)
+
+
+def _note_all(found: Collected, some: Iterable[Any], name: str, progress: Callable[[int], object]) -> int:
+    """Judges portions and notes what they show; gives the number of rows."""
+    judge, rows = TableJudge(found.kb), 0
+    for portion in some:
+        judged = judge.judge(portion.with_row_index(ORDER))
+        note_portion(found, judged)
+        found.seen.append(judged.groups.names.rename(HOST_COLUMN))
+        _keep(found, portion, name)
+        rows += len(portion)
+        progress(len(portion))
+    return rows
+
+
+def _stand_together(found: Collected) -> bool:
+    """False where a host was judged more than once."""
     import polars
 
-    columns, frame = _usable(collected, frame, name)
-    seen: list[Any] = []
-    judge = TableJudge(collected.kb)
-    for portion in portions(frame, columns, name):
-        judged = judge.judge(portion.with_row_index(ORDER))
-        note_portion(collected, judged)
-        seen.append(judged.groups.names.rename(HOST_COLUMN))
-        _keep(collected, portion, name)
-        progress(len(portion))
-    collected.seen += seen
-    hosts = polars.concat(seen) if seen else polars.Series(HOST_COLUMN, [], polars.String)
-    if hosts.n_unique() < len(hosts):
-        collected.notes.append(
-            f"{name}: rows of one host do not stand together; what compares the GPUs of a host saw only parts of it, "
-            "and hosts are counted more than once: sort the table by host"
-        )
+    if not found.seen:
+        return True
+    hosts = polars.concat(found.seen)
+    return bool(hosts.n_unique() == len(hosts))
 
 
 def _usable(collected: Collected, frame: Any, name: str) -> tuple[list[str], Any]:

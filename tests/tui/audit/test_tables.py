@@ -63,11 +63,30 @@ def test_a_damaged_table_and_one_without_hosts_are_rows(rows: Any, tmp_path: Pat
     assert document["counts"]["cause"] == 3
 
 
-def test_rows_of_a_host_that_do_not_stand_together_are_told(rows: Any, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("most", [7, 1000], ids=["read several times", "read once more"])
+@pytest.mark.parametrize("order", [["gpu", "host"], ["mixed"]], ids=["by GPU", "mixed"])
+def test_rows_of_a_host_need_not_stand_together(
+    rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, order: list[str]
+) -> None:
     monkeypatch.setattr(fleet_tables, "ROWS", 10)
-    rows.sort("gpu", "host").write_parquet(tmp_path / "fleet.parquet")
-    notes = json.loads(audit(tmp_path, "--format", "json").output)["notes"]
-    assert any("sort the table by host" in note for note in notes)
+    monkeypatch.setattr(fleet_tables, "MOST_ROWS", most)
+    mixed = polars.Series("mixed", [number * 37 % 60 for number in range(60)])
+    rows.with_columns(mixed).sort(order).drop("mixed").write_parquet(tmp_path / "fleet.parquet")
+    document = json.loads(audit(tmp_path, "--format", "json").output)
+    assert (document["counts"]["hosts"], document["counts"]["gpus"], document["counts"]["cause"]) == (30, 60, 3)
+    lost = next(one for one in document["causes"] if one["id"] == "hardware.gpu-lost")
+    assert {one["host"]: one["entities"] for one in lost["types"][0]["hosts"]} == {
+        host: ["gpu 1"] for host in ("h00", "h10", "h20")
+    }
+
+
+def test_a_host_of_more_rows_than_a_portion_is_not_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_tables, "ROWS", 3)
+    hosts = ["a"] * 2 + ["b"] * 8 + ["c"] + ["d"] * 4
+    lost = [False] * 9 + [True] + [False] * 5  # the last GPU of b
+    polars.DataFrame({"host": hosts, "gpu": range(15), "gpu.lost": lost}).write_parquet(tmp_path / "fleet.parquet")
+    document = json.loads(audit(tmp_path, "--format", "json").output)
+    assert (document["counts"]["hosts"], document["counts"]["gpus"], document["counts"]["cause"]) == (4, 15, 1)
 
 
 def test_a_column_of_another_type_than_its_fact_is_not_used(rows: Any, tmp_path: Path) -> None:
