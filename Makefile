@@ -46,13 +46,15 @@ types: setup
 contracts: setup
 	$(BIN)/lint-imports
 
-wheel: setup ## Build dist/*.whl and see that no tracked file of the product is missing in it
+wheel: setup ## Build dist/*.whl, see that no tracked file of the product is missing in it, and lock its rules
 	rm -rf build dist
 	$(BIN)/python -m build --wheel --outdir dist .
 	$(BIN)/python .ci/check-wheel dist/*.whl
+	$(BIN)/gpuwhy rules lock --rules rules > dist/rules-lock.json
 
-docs: setup ## Write docs/thresholds.md from the rules
+docs: setup ## Write docs/thresholds.md and the site of the rules, build/rules-site, from the rules
 	$(BIN)/python -m gpuwhy.kb.thresholds > docs/thresholds.md
+	$(BIN)/gpuwhy rules docs --rules rules build/rules-site
 
 readme: setup ## Write what gpuwhy prints now into README.md
 	$(BIN)/python .ci/refresh-readme

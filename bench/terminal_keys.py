@@ -42,10 +42,10 @@ def widgets() -> int:
     from gpuwhy.probes.nvml_glance import Glance, Vital
     from gpuwhy.tui.app.app import GpuwhyApp
     from gpuwhy.tui.app.messages import Glanced
-    from gpuwhy.tui.app.run import rules
+    from gpuwhy.tui.app.run import read_rules
 
     async def counted() -> int:
-        app = GpuwhyApp(rules, "gpuwhy")
+        app = GpuwhyApp(read_rules, "gpuwhy")
         async with app.run_test(size=(80, 24)) as pilot:
             app.post_message(Glanced(Glance(tuple(Vital(number, "GPU") for number in range(GPUS)))))
             await pilot.pause(0.2)

@@ -1,4 +1,4 @@
-"""`gpuwhy rules graph`: what leads to what, as Mermaid or DOT."""
+"""`gpuwhy rules graph`: what leads to what, as Mermaid, DOT or SVG."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.tui.rules_commands.common import close, out
+from gpuwhy.tui.rules_commands.svg import Edge, drawn
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
 
-Edge = tuple[str, str, str]
-
 
 @click.command("graph")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), default="mermaid", show_default=True)
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True)
 @rules_option
 def graph_command(names: tuple[str, ...], form: str, rules: Path | None) -> None:
     """Draw what leads to conclusions: facts, derivations, signatures, conclusions, fixes. NAMES: conclusions or areas.
 
-    `| dot -Tsvg` makes a picture of --format dot.
+    Mermaid is what GitHub and GitLab draw in Markdown; an SVG is a picture by itself.
     """
     kb = knowledge(rules)
     wanted = [one for one in kb.conclusions if one in names or one.split(".")[0] in names]
     unknown = [one for one in names if not any(word == one or word.split(".")[0] == one for word in wanted)]
     if unknown:
         fail(f"no conclusion `{unknown[0]}`", close(unknown[0], kb.conclusions))
-    edges = list(dict.fromkeys(_edges(kb, wanted)))
-    out(_mermaid(edges) if form == "mermaid" else _dot(edges))
+    found = list(dict.fromkeys(edges(kb, wanted)))
+    if form == "svg":
+        out(drawn(found, style=True) + "\n")
+    else:
+        out(_mermaid(found) if form == "mermaid" else _dot(found))
 
 
-def _edges(kb: KnowledgeBase, conclusions: list[str]) -> list[Edge]:
+def edges(kb: KnowledgeBase, conclusions: list[str]) -> list[Edge]:
     """What leads to these conclusions, back to the facts that are read, and the fixes that they lead to."""
     found: list[Edge] = []
     facts: list[str] = []

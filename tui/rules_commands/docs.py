@@ -1,0 +1,30 @@
+"""`gpuwhy rules docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpuwhy.tui.rules_commands.common import out
+from gpuwhy.tui.rules_option import fail, loaded, rules_option, stack
+
+
+@click.command("docs")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@rules_option
+def docs_command(folder: Path, rules: Path | None) -> None:
+    """Write a site into FOLDER: a page for each rule, fact, conclusion, reference and machine type, with search.
+
+    It needs no server and loads nothing from elsewhere. An earlier site in FOLDER is replaced.
+    """
+    from gpuwhy.tui.rules_site.site import NotASite, write
+
+    folders = stack(rules)
+    try:
+        count = write(loaded(folders), folders, folder)
+    except NotASite as error:
+        fail(str(error), "name an empty folder, or one that this command wrote")
+    except OSError as error:
+        fail(f"the site cannot be written: {error}")
+    out(f"{count} pages; open {folder / 'index.html'}\n")
