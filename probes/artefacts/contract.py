@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwhy.kb.facts import HOST, Entity, Value
 from gpuwhy.kb.records import dataclass
+
+if TYPE_CHECKING:
+    from gpuwhy.probes.artefacts.rank_dumps import RankDump
 
 
 @dataclass(frozen=True)
@@ -81,13 +85,17 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Extract:
-    """What one parser made of an artefact. `claimed` are the line numbers it understood."""
+    """What one parser made of an artefact. `claimed` are the line numbers it understood.
+
+    `dumps` say something only beside those of other artefacts: a dump of one rank of a job.
+    """
 
     format: str
     readings: tuple[Reading, ...] = ()
     missing: tuple[Missing, ...] = ()
     claimed: frozenset[int] = frozenset()
     troubles: tuple[Trouble, ...] = ()
+    dumps: tuple[RankDump, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -78,12 +78,24 @@ def gather(
         unread.extend(missed)
     if failures and not opened:
         raise failures[0]
+    extracts.extend(_together(extracts))
     facts, absent, odd = attach(extracts, specs)
     unread.extend(NotUnderstood(name, line, line, message) for name, line, message in odd)
     for name, extract in extracts:
         unread.extend(NotUnderstood(name, one.line, one.line, one.message) for one in extract.troubles)
     formats = tuple(dict.fromkeys((name, extract.format) for name, extract in extracts))
     return Gathered(tuple(facts), tuple(absent), formats, tuple(dict.fromkeys(unread)))
+
+
+def _together(extracts: Iterable[tuple[str, Extract]]) -> Iterator[tuple[str, Extract]]:
+    """What dumps of several ranks say together, if there are any."""
+    named = [(name, dump) for name, extract in extracts for dump in extract.dumps]
+    if named:
+        from gpuwhy.probes.artefacts.rank_dumps import compared
+
+        found = compared([dump for _, dump in named])
+        if found is not None:
+            yield named[0][0] if len(named) == 1 else f"{len(named)} dumps of ranks", found
 
 
 def find_inputs(arguments: Iterable[str]) -> Iterator[tuple[str, Path]]:

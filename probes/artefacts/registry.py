@@ -193,6 +193,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
 FILE_ENTRIES: tuple[Entry, ...] = (
     Entry("bug_report", marks=(b"Start of NVIDIA bug report log file",)),
     Entry("fact_file", marks=(b'"gpuwhy-facts"',)),
+    Entry("flight_recorder", marks=(b"collective_seq_id", b"pg_config")),
     Entry("kineto", marks=(b'"traceEvents"', b'"schemaVersion"', b'"ph"')),
     Entry("memory_snapshot", marks=(b"total_size", b"device_traces", b"segment_type")),
     Entry("nvbandwidth", marks=(b'"nvbandwidth"',)),

@@ -41,6 +41,7 @@ MAGIC = {
     "nvidia-bug-report": b"____________________________________________\n\nStart of NVIDIA bug report log file.\n"
     b"____________________________________________\n\ndmesg:\n\n[ 1.5] NVRM: Xid (PCI:0000:0a:00): 79, pid=7, name=a",
     "gpuwhy-facts": b'{"format": "gpuwhy-facts", "version": 1, "facts": [{"id": "gpu.power_watts", "value": 30,',
+    "flight-recorder": b'{"pg_config": {"0": {"ranks": "[0, 1]"}}, "entries": [{"collective_seq_id": 3, "profi',
     "kineto-trace": b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5',
     "pytorch-memory-snapshot": b"\x80\x04\x95\x30\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x08segments\x94]\x94total_size",
     "nvbandwidth": b'{"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "bandwidth_matrix": [["12.3"',
