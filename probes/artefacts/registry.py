@@ -43,6 +43,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "remote process exited", "net/ib")),
     Entry("comparisons", ("gpu", "node", "torch", "+cu", "cudnn", "tensorflow", "mxnet", "driver", "graph",
         "dataloader", "num_threads", "cuda_visible_devices", "ms/iter")),
+    Entry("dcgm_dmon", ("#entity", "# entity", "#  entity")),
     Entry("dcgm_messages", ("violations total", "pcie replay", "fail - gpu", "pass - gpu", "overall health",
         "health monitor report", "row remap", "page retirement", "nvlink error", "nvlink link",
         "\"test_categories\"", "dcgm")),

@@ -23,6 +23,10 @@ SAMPLES = {
         "Timed out after 1801 seconds waiting for clients. 3/4 clients joined.\n"
     ),
     "comparisons": "torch 2.1: 0.40 s/iter\ntorch 2.3: 0.25 s/iter\n",
+    "dcgmi-dmon": (
+        "#Entity   GPUTL   POWER   SMACT   FBUSD   XIDER\nID\nGPU 0     97      251.2   0.912   30111   0\n"
+        "GPU 1     N/A     51.7    0.000   12      0\nGPU-I 3   40      50.0    0.500   10      0\n"
+    ),
     "environment-messages": (
         "cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n"
         "NVRM: API mismatch: the client has the version 535.161.08, but\n"
