@@ -148,7 +148,7 @@ def _scan(text: Text) -> Iterable[Extract]:
     found = [one for one in scrapes(text.lines, "nv_") if any(sample.label("model") for sample in one.samples)]
     if not found:
         return
-    times = _times(text, found)
+    times = scrape_times(text, found)
     snapshots = [snapshot_of(one, at) for one, at in zip(found, times, strict=True)]
     told = tell([one for one in snapshots if one.models] or snapshots[:1])
     readings, missing = server_readings(found[-1])
@@ -160,7 +160,7 @@ def _scan(text: Text) -> Iterable[Extract]:
     yield Extract(FORMAT.name, (*readings, *told.readings), (*missing, *told.missing), lines, tuple(troubles))
 
 
-def _times(text: Text, found: list[Scrape]) -> list[float | None]:
+def scrape_times(text: Text, found: list[Scrape]) -> list[float | None]:
     """When each scrape was taken: its own time stamps, a date printed before it, or a `sleep` between two."""
     times: list[float | None] = []
     end = 0

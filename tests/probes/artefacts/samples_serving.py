@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 SERVING = {
+    "ray-serve-metrics": (
+        'ray_serve_deployment_processing_latency_ms_sum{application="a",deployment="D",replica="r"} 5000.0\n'
+        'ray_serve_deployment_processing_latency_ms_count{application="a",deployment="D",replica="r"} 100.0\n'
+        'ray_serve_deployment_queued_queries{application="a",deployment="D"} 7.0\n'
+        'ray_serve_http_request_latency_ms_sum{application="a",route="/"} 20000.0\n'
+    ),
+    "tensorflow-serving-metrics": (
+        "# TYPE :tensorflow:serving:request_count counter\n"
+        ':tensorflow:serving:request_count{model_name="m",status="OK"} 10\n'
+        ':tensorflow:serving:request_latency_sum{model_name="m",API="Predict",entrypoint="GRPC"} 200000\n'
+        ':tensorflow:serving:runtime_latency_sum{model_name="m",API="Predict",runtime="TF1"} 150000\n'
+        ":tensorflow:serving:batching_session:queuing_latency_sum{} 50000\n"
+    ),
+    "serving-framework-log": (
+        "2026-11-30 02:15:06.1: I tensorflow_serving/core/loader_harness.cc:95] Successfully loaded servable version "
+        "{name: m version: 3}\n"
+        "I external/org_tensorflow/tensorflow/cc/saved_model/loader.cc:301] SavedModel load for tags { serve }; "
+        "Status: success: OK. Took 708801 microseconds.\n"
+        "No warmup data file found at /models/m/3/assets.extra/tf_serving_warmup_requests\n"
+        "INFO 2026-11-30 02:15:06,123 app_D abcd1234 0f-1 / replica.py:749 - __CALL__ OK 12.5ms\n"
+        "INFO 2026-11-30 02:15:06,124 proxy 10.0.0.1 0f-1 / proxy.py:1128 - GET 200 20.5ms\n"
+    ),
     "llm-serving": (
         "INFO 10-06 11:23:31 [loggers.py:127] Engine 000: Avg prompt throughput: 474.7 tokens/s, Avg "
         "generation throughput: "
