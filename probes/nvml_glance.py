@@ -82,6 +82,20 @@ def bus_ids() -> dict[str, Entity]:
     return found
 
 
+def memory_by_process() -> dict[int, float | None]:
+    """Processes that compute on GPUs now, with the bytes of GPU memory that they hold; none where that is not told."""
+    from gpuwhy.probes import nvml_processes
+
+    binding = load_binding()
+    if binding.module is None:
+        return {}
+    nvml, found = Nvml(binding.module), {}
+    if nvml.start().ok:
+        found = nvml_processes.memory_by_process(nvml, list(_devices(nvml)))
+    nvml.end()
+    return found
+
+
 def _devices(nvml: Nvml) -> Iterator[Device]:
     count = nvml.ask(("nvmlDeviceGetCount",))
     for index in range(int(count.value) if count.ok else 0):

@@ -234,6 +234,19 @@ def _rows(answer: Answer, kind: str) -> Iterator[_Row]:
         )
 
 
+def memory_by_process(nvml: Nvml, gpus: Sequence[Device]) -> dict[int, float | None]:
+    """Processes that compute on GPUs now, with the bytes that they hold on all of them, None where that is not told.
+
+    Empty where the driver lists processes of another namespace: none of them can be named from here.
+    """
+    rows: dict[int, list[_Row]] = {}
+    for gpu in gpus:
+        answer = nvml.of(gpu, _LISTS["compute"])
+        for pid, own in _by_pid(list(_rows(answer, "compute")) if answer.ok else ()).items():
+            rows.setdefault(pid, []).extend(own)
+    return {} if process_names.foreign(rows, {}) else {pid: _sum(own) for pid, own in rows.items()}
+
+
 def _by_pid(rows: Sequence[_Row]) -> dict[int, list[_Row]]:
     """The rows of each process that count its memory: one that computes and draws is listed twice with the same."""
     found: dict[int, dict[int | None, _Row]] = {}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuwhy.kb.model import FactSpec
+from gpuwhy.probes.artefacts.read import Gathered, gather
 from gpuwhy.probes.gathering import plain
 
 _READ_LIMIT = 1 << 20
@@ -17,6 +20,9 @@ _WANTED = re.compile(
 )
 _TELLS_OF_PLACES = re.compile(r"/|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|@|[0-9a-f]{0,4}:[0-9a-f]{0,4}:")
 HIDDEN = "(set, not shown)"
+
+
+WHAT = "the settings of PyTorch, NCCL, CUDA, OMP and MKL"
 
 
 @dataclass(frozen=True)
@@ -39,3 +45,9 @@ def settings(proc: Path, pid: int) -> Settings:
         else:
             left_out += 1
     return Settings(tuple(sorted(shown)), left_out)
+
+
+def gathered(found: Settings, pid: int, specs: Mapping[str, FactSpec]) -> Gathered:
+    """What settings tell, read like a pasted listing of them."""
+    lines = "".join(f"{name}={value}\n" for name, value in found.shown)
+    return gather([(f"environment of {pid}", lines.encode())], specs) if lines else Gathered()

@@ -102,7 +102,9 @@ def _consent(pid: int) -> bool:
     """Asks a person; where none is there the answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    text = f"Read the settings of PyTorch, NCCL, CUDA, OMP and MKL from the environment of process {pid} too?"
+    from gpuwhy.probes.process_environment import WHAT
+
+    text = f"Read {WHAT} from the environment of process {pid} too?"
     return click.confirm(text, default=False, err=True)
 
 
@@ -110,14 +112,12 @@ def _environment(pid: int, specs: Mapping[str, FactSpec]) -> Gathered | None:
     """The settings that matter, read like a pasted listing of them."""
     from pathlib import Path
 
-    from gpuwhy.probes.artefacts.read import gather
-    from gpuwhy.probes.process_environment import settings
+    from gpuwhy.probes.process_environment import gathered, settings
 
     try:
         found = settings(Path("/proc"), pid)
     except OSError as error:
         click.echo(f"gpuwhy: the environment of process {pid} cannot be read: {error.strerror}", err=True)
         return None
-    lines = "".join(f"{name}={value}\n" for name, value in found.shown)
     click.echo(f"gpuwhy: of its environment {len(found.shown)} settings are read, {found.left_out} are not", err=True)
-    return gather([(f"environment of {pid}", lines.encode())], specs) if lines else None
+    return gathered(found, pid, specs)

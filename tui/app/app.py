@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from gpuwhy.engine.model import Question
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.nvml_glance import Glance
+    from gpuwhy.tui.app.screens.job import Chosen
     from gpuwhy.tui.incident.session import Session, Snapshot
 
 LOOK_SECONDS = 20.0
 GLANCE_SECONDS = 1.0
 PATIENCE_SECONDS = 0.5
-LOOK_AT_ONCE = ("slow", "broken", "look")
-"""Symptoms for which this machine is looked at without being asked, where it has a GPU."""
 
 
 class GpuwhyApp(App[None]):
@@ -150,13 +149,44 @@ class GpuwhyApp(App[None]):
         self.screen.post_message(Glanced(message.glance))
 
     def action_look(self) -> None:
-        """Watch this machine for a while."""
-        from gpuwhy.tui.app.screens.gather import GatherScreen
-        from gpuwhy.tui.incident.looking import plan
+        """Watch this machine for a while, or a job on it where training is slow."""
+        if self._symptom == "slow":
+            self.action_job()
+        else:
+            self._look()
 
-        symptom = self.session.symptom if self.session is not None else "look"
-        title = SYMPTOMS.get(symptom, symptom)
-        self.push_screen(GatherScreen(title, plan(symptom), LOOK_SECONDS, self.kb.facts), self._looked)
+    def action_job(self, sure: bool = True) -> None:
+        """Watch a running job; unless one was asked for, only where there is any."""
+        from gpuwhy.tui.app.screens.job import JobScreen
+
+        self.push_screen(JobScreen(SYMPTOMS.get(self._symptom, ""), sure), self._job_chosen)
+
+    def _job_chosen(self, chosen: Chosen | None) -> None:
+        if chosen is None:
+            return
+        if chosen.pid is not None or self._has_gpus:
+            self._look(chosen.pid, chosen.settings)
+        else:
+            self.action_paste()
+
+    def _look(self, pid: int | None = None, settings: bool = False) -> None:
+        from gpuwhy.tui.app.screens.gather import GatherScreen
+        from gpuwhy.tui.incident.looking import job, plan
+
+        title = SYMPTOMS.get(self._symptom, self._symptom)
+        probes = plan(self._symptom) if pid is None else job(pid, settings)
+        screen = GatherScreen(title, probes, LOOK_SECONDS, self.kb.facts)
+        self.push_screen(screen, self._looked)
+        if self._machine is not None:  # where there is no GPU, nothing more will come
+            self.call_after_refresh(screen.post_message, Glanced(self._machine))
+
+    @property
+    def _has_gpus(self) -> bool:
+        return self._machine is not None and bool(self._machine.gpus)
+
+    @property
+    def _symptom(self) -> str:
+        return self.session.symptom if self.session is not None else "look"
 
     def _looked(self, event: Looked | None) -> None:
         if event is not None:
@@ -189,8 +219,10 @@ class GpuwhyApp(App[None]):
     def _begin(self, symptom: str) -> None:
         self._open(symptom)
         self.judge()
-        if symptom == "look" or (symptom in LOOK_AT_ONCE and self._machine is not None and self._machine.gpus):
-            self.action_look()
+        if symptom == "slow":
+            self.action_job(sure=False)
+        elif symptom == "look" or (symptom == "broken" and self._has_gpus):
+            self._look()
         else:
             self.action_paste()
 

@@ -8,6 +8,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.job_list import Job
     from gpuwhy.probes.nvml_glance import Glance
     from gpuwhy.tui.incident.journal import Kept
     from gpuwhy.tui.incident.session import Snapshot
@@ -43,6 +44,14 @@ class Glanced(Message, bubble=False):
     def __init__(self, glance: Glance) -> None:
         super().__init__()
         self.glance = glance
+
+
+class JobsListed(Message):
+    """The programs of this machine that may be jobs."""
+
+    def __init__(self, jobs: tuple[Job, ...]) -> None:
+        super().__init__()
+        self.jobs = jobs
 
 
 class LookMoved(Message):

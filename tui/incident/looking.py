@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
+from pathlib import Path
 
 from gpuwhy.kb.fact_file import dump
 from gpuwhy.kb.facts import Fact
@@ -40,12 +42,16 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Probe:
-    """One thing to look at. `gives` are the facts that tell best what it found."""
+    """One thing to look at. `gives` are the facts that tell best what it found.
+
+    `needs` is a fact without which the rest is of little use: why it is missing is told first.
+    """
 
     id: str
     title: str
     run: Run
     gives: tuple[tuple[str, str], ...]
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,11 +172,14 @@ def _found(probe: Probe, seen: Gathering) -> str:
     first: dict[str, Fact] = {}
     for one in seen.facts:
         first.setdefault(one.id, one)
+    missing = next((one.reason for one in seen.absent if one.id == probe.needs), "")
+    if missing:
+        return missing
     parts = [f"{words} {show(first[name].value, first[name].unit)}" for name, words in probe.gives if name in first]
     if parts:
         return " · ".join(parts[:4])
     reasons = list(dict.fromkeys(one.reason for one in seen.absent))
-    return reasons[0] if reasons else f"{len(seen.facts)} facts"
+    return reasons[0] if reasons else f"{len(seen.facts)} fact{'' if len(seen.facts) == 1 else 's'}"
 
 
 def _gpus(seconds: float, progress: Callable[[float], None], stop: threading.Event, specs: Specs) -> Gathering:
@@ -193,6 +202,33 @@ def _host(seconds: float, progress: Callable[[float], None], stop: threading.Eve
     return watch.fold(known).gathering(specs, watch.seconds, stop.is_set())
 
 
+def job(pid: int, settings: bool) -> tuple[Probe, ...]:
+    """The probes that watch a running job with its machine, and its settings where that is allowed."""
+    watched = Probe("job", f"job {pid}", partial(_job, pid), GIVES_OF_A_JOB, needs="step.data_wait_share")
+    return (watched, Probe("settings", "its settings", partial(_settings, pid), ())) if settings else (watched,)
+
+
+def _job(pid: int, seconds: float, progress: Callable[[float], None], stop: threading.Event, specs: Specs) -> Gathering:
+    from gpuwhy.probes import pid_watch
+
+    try:
+        return pid_watch.watch(pid, seconds, progress, stop, specs=specs)
+    except pid_watch.NoProcess as error:
+        raise Unavailable(str(error)) from None
+
+
+def _settings(
+    pid: int, _seconds: float, _progress: Callable[[float], None], _stop: threading.Event, specs: Specs
+) -> Gathering:
+    from gpuwhy.probes.process_environment import gathered, settings
+
+    try:
+        found = gathered(settings(Path("/proc"), pid), pid, specs)
+    except OSError as error:
+        raise Unavailable(f"its environment cannot be read: {error.strerror}") from None
+    return Gathering(found.facts, found.absent)
+
+
 def _triton(seconds: float, progress: Callable[[float], None], stop: threading.Event, specs: Specs) -> Gathering:
     from gpuwhy.probes.triton_http import address
     from gpuwhy.probes.triton_live import Target, look
@@ -211,6 +247,13 @@ def _triton(seconds: float, progress: Callable[[float], None], stop: threading.E
     return look(Target(address(where, TRITON_METRICS_PORT, {})), seconds, specs, moved)
 
 
+GIVES_OF_A_JOB = (
+    ("step.data_wait_share", "waiting for data"),
+    ("step.sync_share", "waiting for the GPU"),
+    ("step.gpu_busy_share", "GPU busy"),
+    ("host.cpu_busy_share", "CPUs busy"),
+    ("step.stack_samples", "stack samples"),
+)
 GPUS = Probe(
     "gpus",
     "GPU readings",

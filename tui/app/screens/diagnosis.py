@@ -34,10 +34,10 @@ class DiagnosisScreen(Screen[None]):
         "Up and down mark a conclusion; Enter goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
         'question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out. '
         "f shows what to do about the conclusion that is marked, a adds another artefact, o opens a file, l looks at "
-        "this machine. x goes to why not, v back to why, / searches the facts: Enter on one asks what if it were "
-        "otherwise. s shows the steps so far: Enter on an answer changes it. u takes the last answer or what-if back. "
-        "Δ marks what the last step changed. e writes the report. Everything is kept as it happens; q leaves, and the "
-        "incident can be taken up again."
+        "this machine, j watches a running job. x goes to why not, v back to why, / searches the facts: Enter on one "
+        "asks what if it were otherwise. s shows the steps so far: Enter on an answer changes it. u takes the last "
+        "answer or what-if back. Δ marks what the last step changed. e writes the report. Everything is kept as it "
+        "happens; q leaves, and the incident can be taken up again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 10)),
@@ -49,6 +49,7 @@ class DiagnosisScreen(Screen[None]):
         Binding("a", "app.paste", "Add"),
         Binding("o", "app.open", "Open", show=False),
         Binding("l", "app.look", "Look"),
+        Binding("j", "app.job", show=False),
         Binding("x", "tab('not')", show=False),
         Binding("v", "tab('why')", show=False),
         Binding("s", "tab('log')", show=False),

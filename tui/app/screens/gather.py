@@ -87,12 +87,16 @@ class GatherScreen(Screen[Looked | None]):
         vitals.show(message.glance)
 
     def on_look_moved(self) -> None:
-        """Write how far the probes are; when all are through, what was seen goes on by itself."""
+        """Write how far the probes are; when all are through, what was seen goes on by itself.
+
+        Where one failed, or none had anything to see, a person reads why and goes on by a key.
+        """
         steps = self.query_one("#steps", OptionList)
         for index, one in enumerate(self._look.steps):
             steps.replace_option_prompt_at_index(index, self._line(one))
-        failed = any(one.state in (State.FAILED, State.CANCELLED) for one in self._look.steps)
-        if self._look.over and (self._ending or not failed):
+        states = {one.state for one in self._look.steps}
+        fine = State.DONE in states and not states & {State.FAILED, State.CANCELLED}
+        if self._look.over and (self._ending or fine):
             self._close()
 
     def _line(self, one: Step) -> Content:
