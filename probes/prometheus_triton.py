@@ -11,6 +11,7 @@ from gpuwhy.probes.artefacts.exposition import Sample, Scrape
 from gpuwhy.probes.artefacts.server_counters import tell
 from gpuwhy.probes.artefacts.triton_metrics import server_readings, snapshot_of
 from gpuwhy.probes.prometheus_gpus import Devices
+from gpuwhy.probes.prometheus_http import Series
 from gpuwhy.probes.prometheus_names import selector
 from gpuwhy.probes.prometheus_page import Page, Question
 from gpuwhy.probes.prometheus_targets import INSTANCE, HostTargets
@@ -87,7 +88,7 @@ def _question(page: Page, metric: str) -> Question:
     return question
 
 
-def _restarts(page: Page, metric: str, about: Sequence[HostTargets]) -> Iterable[tuple[HostTargets, object]]:
+def _restarts(page: Page, metric: str, about: Sequence[HostTargets]) -> Iterable[tuple[HostTargets, Series]]:
     by = ", ".join(page.target_labels)
 
     def question(match: str) -> str:

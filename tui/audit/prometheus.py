@@ -186,9 +186,9 @@ def _judge(collected: Collected, portion: list[HostFacts]) -> None:
     first = len(collected.findings)
     add_judged(collected, bases)
     sick = {one.host for one in collected.findings[first:] if one.is_cause}
-    for one in collected.findings[first:]:
-        if one.is_cause and one.conclusion not in collected.kept:
-            collected.kept[one.conclusion] = (one.host, bases[one.host])
+    for found in collected.findings[first:]:
+        if found.is_cause and found.conclusion not in collected.kept:
+            collected.kept[found.conclusion] = (found.host, bases[found.host])
     for name, says in stale.items():
         if name not in sick:  # what it was like then does not make it sound now
             collected.hosts[name] = replace(collected.hosts[name], state=BROKEN, says=says)
