@@ -9,6 +9,7 @@ from gpuwhy.tui.lazy_commands import LazyGroup
 PLACES = {
     "diff": "gpuwhy.tui.rules_commands.diff:diff_command",
     "docs": "gpuwhy.tui.rules_commands.docs:docs_command",
+    "export": "gpuwhy.tui.rules_commands.export:export_command",
     "graph": "gpuwhy.tui.rules_commands.graph:graph_command",
     "lint": "gpuwhy.tui.rules_commands.lint:lint_command",
     "list": "gpuwhy.tui.rules_commands.show:list_command",

@@ -1,0 +1,1 @@
+"""Rules of the pack as recording and alert rules of Prometheus."""
