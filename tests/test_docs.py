@@ -19,6 +19,7 @@ from gpuwhy.kb.strict_yaml import loads
 from gpuwhy.tui.cli import main
 from gpuwhy.tui.exit_codes import ExitCode
 from tests.conftest import ROOT
+from tests.tui.audit.fake_prometheus import server, sound
 from tests.tui.pack import OOM
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
@@ -42,7 +43,8 @@ def test_the_commands_of_the_readme_run(line: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     words = [re.sub(r"^\d+s$", "0.2s", word) for word in shlex.split(line, comments=True)[1:]]
     words = [str(os.getpid()) if word == "4711" else word for word in words]  # a process that exists
-    done = CliRunner().invoke(main, words)
+    with server(sound) as prometheus:
+        done = CliRunner().invoke(main, [prometheus if word == "http://prom:9090" else word for word in words])
     assert done.exit_code in (0, 1, 3), done.stderr
 
 
