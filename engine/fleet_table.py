@@ -24,6 +24,7 @@ from gpuwhy.kb.ruleset import Outline, opens
 
 T = TypeVar("T")
 KINDS = ("host", "job", "gpu")
+REGION = "host.region"
 NAME, DEVICE, ORDER = "host", "gpu", "order"
 """Columns that are no facts: the machine, the GPU within it, and the place of the row."""
 _ALSO_NAMED = ("gpu.xid_event_codes", "gpu.xid_first")
@@ -83,7 +84,7 @@ class GpuTable(Table):
 def read_columns(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
     """Which of these columns the rules that can be in play read, or reports name; all others need not be loaded."""
     columns = list(names)
-    read = {*catalogue_keys(kb, columns), *LABELS.values()}.union(*(one.reads for one in rules_of(kb, columns)))
+    read = {*catalogue_keys(kb, columns), *LABELS.values(), REGION}.union(*(one.reads for one in rules_of(kb, columns)))
     return [one for one in columns if one in read and one in kb.facts and kb.facts[one].entity in KINDS]
 
 
@@ -154,6 +155,11 @@ class Judged:
             return UNKNOWN
         value = self._sheet.value(name)
         return Value(OF_HOSTS, self.groups.first(value.data)) if value.level == OF_ROWS else value
+
+    def column(self, name: str, kind: type) -> Any:
+        """What a fact is in each row, as a column of this type."""
+        value = self._sheet.value(name) if name in self._sheet.names else UNKNOWN
+        return self._sheet.full(value, kind)
 
     def whole(self, value: Value) -> Any:
         """A value for each row."""

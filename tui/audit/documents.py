@@ -10,6 +10,7 @@ from typing import Any
 from gpuwhy.kb.texts import say
 from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
+from gpuwhy.tui.audit.use import Cost, Use
 from gpuwhy.tui.wording import CONTROLS
 
 SCHEMA = 1
@@ -82,11 +83,32 @@ def as_json(audit: Audit) -> dict[str, Any]:
             {"conclusion": name, "fact": fact, "reason": reason, "hosts": number}
             for (name, fact, reason), number in sorted(audit.unread.items())
         ],
+        "use": [_use(one) for one in audit.use],
         "baseline": audit.baseline or None,
         "cleared": [{"host": one.host, "conclusion": one.conclusion} for one in audit.cleared],
         "notes": list(audit.notes),
         "findings": list(rows(audit)),
     }
+
+
+def _use(one: Use) -> dict[str, Any]:
+    return {
+        "instance_type": one.machine or None,
+        "gpu_name": one.gpu_name or None,
+        "region": one.region or None,
+        "gpus": one.count.gpus,
+        "judged": one.count.judged,
+        "idle": one.count.idle,
+        "small_load": one.count.small,
+        "idle_cost_per_hour": _cost(one.idle_cost),
+        "small_load_cost_per_hour": _cost(one.small_cost),
+    }
+
+
+def _cost(one: Cost | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    return {"low": one.low, "high": one.high, "currency": one.currency, "date": one.date, "provider": one.provider}
 
 
 def as_csv(audit: Audit) -> str:

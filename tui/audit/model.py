@@ -9,6 +9,7 @@ from functools import cached_property
 from gpuwhy.engine.model import Status
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
+from gpuwhy.tui.audit.use import Use
 
 JUDGED, BROKEN = "judged", "broken"
 NO_TYPE = "type not known"
@@ -97,6 +98,7 @@ class Audit:
     counted: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, int] = field(default_factory=dict)
     possible: Mapping[str, int] = field(default_factory=dict)
+    use: tuple[Use, ...] = ()
 
     def causes(self) -> list[Cause]:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""

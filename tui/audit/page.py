@@ -8,6 +8,7 @@ from html import escape
 from gpuwhy.kb.texts import say
 from gpuwhy.tui.audit.documents import rows
 from gpuwhy.tui.audit.model import VERDICTS, Audit, Cause
+from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import CONTROLS
 
 COLUMNS = (
@@ -29,6 +30,7 @@ _STYLE = """
 h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}p{margin:4px 0}
 .bar{display:flex;height:22px;border-radius:4px;overflow:hidden;margin:12px 0 6px}.bar span{min-width:2px}
 .cause{background:var(--red)}.fine{background:var(--green)}.tell{background:var(--grey)}.broken{background:var(--amber)}
+.bar.use{width:240px;height:12px;margin:4px 0}
 .key span{display:inline-block;width:10px;height:10px;border-radius:2px;margin:0 5px 0 14px}
 .share{display:inline-block;height:10px;background:var(--red);border-radius:2px;vertical-align:middle}
 .likely .share{background:var(--amber)}
@@ -76,6 +78,7 @@ def render(audit: Audit) -> str:
         f"<h1>{counts['hosts']:,} hosts, {counts['gpus']:,} GPUs</h1>",
         *_verdicts(counts),
         *_causes(audit, counts["hosts"]),
+        *_use(audit),
         *_undecided(audit),
         *(f"<p class=more>{_text(one)}</p>" for one in audit.notes),
         "<h2>Findings</h2>",
@@ -140,6 +143,29 @@ def _cause(one: Cause, hosts: int) -> str:
         f"<td><b>{_text(one.id)}</b><br>{_text(one.says)}{example}"
         f'<td>{one.hosts:,}<td><span class="share" style="width:{width}px"></span><td>{groups}</tr>'
     )
+
+
+def _use(audit: Audit) -> list[str]:
+    """The use of GPUs by type, as bars of those idle, hardly used and used."""
+    found = [one for one in audit.use if one.count.judged]
+    if not found:
+        return []
+    made = ["<h2>Use of GPUs</h2><table><thead><tr><th>GPUs<th>idle, little to do, in use<th>type, cost</tr></thead>"]
+    for one in found[:200]:
+        count = one.count
+        parts = (("broken", count.idle), ("tell", count.small), ("fine", count.judged - count.idle - count.small))
+        bar = "".join(
+            f'<span class="{name}" style="width:{100 * number / count.judged:.2f}%"></span>'
+            for name, number in parts
+            if number
+        )
+        label = f"{count.idle} idle, {count.small} with little to do, of {count.judged}"
+        made.append(
+            f'<tr><td>{count.judged:,}<td><div class="bar use" role="img" aria-label="{label}">{bar}</div>'
+            f"<td>{_text(told(one))}</tr>"
+        )
+    more = f"<p class=more>{_text(prices_told(found))}</p>" if prices_told(found) else ""
+    return [*made, f"</table>{more}"]
 
 
 def _undecided(audit: Audit) -> list[str]:

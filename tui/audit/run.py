@@ -16,6 +16,7 @@ from gpuwhy.kb.records import dataclass, field, replace
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
 from gpuwhy.tui.audit.tables import add_table
+from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
 
 PORTION = 400
 EXAMPLES = 20
@@ -38,6 +39,7 @@ class Collected:
     counted: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
     possible: Counter[str] = field(default_factory=Counter)
+    use: dict[Type, Count] = field(default_factory=dict)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
     _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
@@ -69,6 +71,7 @@ class Collected:
         ):
             mine.update(theirs)
         self.kept = other.kept | self.kept
+        summed(other.use.items(), self.use)
 
     def broken(self, one: Broken) -> None:
         """Notes a host that could not be read."""
@@ -94,6 +97,7 @@ class Collected:
             counted=self.counted,
             others=self.others,
             possible=self.possible,
+            use=uses(self.kb, self.use),
         )
 
     def add_table_hosts(self, rows: Iterable[tuple[str, int, str | None, str | None]]) -> dict[str, str]:
@@ -182,6 +186,8 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
     """Judges hosts by the column reading and notes what is concluded."""
     if not bases:
         return
+    for base in bases.values():
+        summed(of_base(collected.kb, base), collected.use)
     rows = judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank")
     for host, best in collected.add_findings(rows.iter_rows()).items():
         possible = [name for name, rank in best.items() if STATUS_OF[rank] == "possible"]

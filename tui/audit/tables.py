@@ -12,6 +12,7 @@ from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
 from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, rows_of, scan, sorted_portions
 from gpuwhy.tui.audit.portions import note_portion
+from gpuwhy.tui.audit.use import of_portion, summed
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import FactBase
@@ -43,6 +44,7 @@ def _note_all(found: Collected, some: Iterable[Any], name: str, progress: Callab
     for portion in some:
         judged = judge.judge(portion.with_row_index(ORDER))
         note_portion(found, judged)
+        summed(of_portion(judged), found.use)
         found.seen.append(judged.groups.names.rename(HOST_COLUMN))
         _keep(found, portion, name)
         rows += len(portion)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpuwhy.kb.texts import say
 from gpuwhy.tui.audit.model import BROKEN, Audit, Cause, Finding
+from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import visible, wrapped
 
 WIDTH = 80
@@ -19,7 +20,7 @@ def render(audit: Audit) -> str:
     lines = [*_head(audit)]
     for cause in audit.causes():
         lines += ["", *_cause(cause)]
-    for part in (_changes, _waived, _normal, _undecided, _broken, _notes):
+    for part in (_changes, _waived, _use, _normal, _undecided, _broken, _notes):
         found = list(part(audit))
         if found:
             lines += ["", *found]
@@ -86,6 +87,32 @@ def _waived(audit: Audit) -> Iterator[str]:
         yield f"ACCEPTED    {count(len(found), 'finding')}"
     for one in found[:ROWS_SHOWN]:
         yield from wrapped(f"{one.conclusion}  {one.host}: {one.waived}", "            ", "            ", WIDTH)
+
+
+def _use(audit: Audit) -> Iterator[str]:
+    """Types with idle or hardly used GPUs, and how many GPUs could be judged at all."""
+    if not any(one.count.judged for one in audit.use):
+        return
+    counts = [one.count for one in audit.use]
+    idle, small, judged, gpus = (
+        sum(getattr(one, key) for one in counts) for key in ("idle", "small", "judged", "gpus")
+    )
+    head = f"{idle:,} of {count(judged, 'GPU')} idle all the time, {small:,} with little to do"
+    if gpus > judged:
+        head += f"; {gpus - judged:,} not seen several times over"
+    yield from wrapped(head, "USE         ", " " * 12, WIDTH)
+    wasting = [one for one in audit.use if one.count.idle or one.count.small]
+    for one in wasting[:ROWS_SHOWN]:
+        yield from wrapped(told(one), "            ", " " * 14, WIDTH)
+    if len(wasting) > ROWS_SHOWN:
+        yield f"            and {count(len(wasting) - ROWS_SHOWN, 'more type')}"
+    if small:
+        yield from wrapped(
+            "little: at most 15 % utilisation in half of the samples, under 10 GB of memory used at most: a smaller "
+            "GPU or a slice would do", "            ", "            ", WIDTH,
+        )  # fmt: skip
+    if prices_told(wasting):
+        yield from wrapped(prices_told(wasting), "            ", "            ", WIDTH)
 
 
 def _normal(audit: Audit) -> Iterator[str]:

@@ -87,11 +87,12 @@ def export_command(
 
 
 def _only(kb: KnowledgeBase, exported: Exported, names: tuple[str, ...]) -> Exported:
+    from gpuwhy.engine.rule_cases import rules_of
     from gpuwhy.kb.records import replace
 
     if not names:
         return exported
-    wanted = {one.id for one in chosen(kb, names)}
+    wanted = {one.id for one in chosen(rules_of(kb), names)}
     kept = {name: why for name, why in exported.missing.items() if name in wanted}
     return replace(exported, alerts=tuple(a for a in exported.alerts if a.signature.id in wanted), missing=kept)
 
