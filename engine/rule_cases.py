@@ -161,10 +161,11 @@ def _fact(specs: Mapping[str, FactSpec], key: str, value: Value, source: str) ->
         if number is None:
             return f"{value!r} is no quantity in {spec.unit}"
         value = number
-    return Fact(name, value, spec.unit, _entity(spec.entity, owner), Origin(OriginKind.MEASURED, source))
+    return Fact(name, value, spec.unit, entity_of(spec.entity, owner), Origin(OriginKind.MEASURED, source))
 
 
-def _entity(kind: str, owner: str) -> Entity:
+def entity_of(kind: str, owner: str) -> Entity:
+    """The entity of a kind that a case names (`gpu:1`), or the only one it needs where it names none."""
     name = owner.partition(":")[2] or "0"
     if kind in ("host", "job"):
         return HOST if kind == "host" else JOB

@@ -20,10 +20,15 @@ NEAR = 0.05
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that no case of a rule reaches, in words. `kind` is condition, edge or unknown."""
+    """Something that no case of a rule reaches, in words. `kind` is condition, edge or unknown.
+
+    `comparison` is what should be reached, and `truth` what it should come to; None for an edge, and of a formula.
+    """
 
     kind: str
     says: str
+    comparison: Comparison | None = None
+    truth: Truth | None = None
 
 
 @dataclass
@@ -34,11 +39,11 @@ class Coverage:
     total: dict[str, int] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
 
-    def count(self, kind: str, reached: bool, says: str) -> None:
-        """Note one thing to reach."""
-        self.total[kind] = self.total.get(kind, 0) + 1
+    def count(self, reached: bool, gap: Gap) -> None:
+        """Note one thing to reach, with the gap that it is if it is not reached."""
+        self.total[gap.kind] = self.total.get(gap.kind, 0) + 1
         if not reached:
-            self.gaps.append(Gap(kind, says))
+            self.gaps.append(gap)
 
     def reached(self, kind: str) -> int:
         """How many things of a kind are reached."""
@@ -61,7 +66,7 @@ def coverage(kb: KnowledgeBase, rule: AnyRule, cases: Iterable[Case]) -> Coverag
         for comparison in comparisons(condition):
             _reach(kb, found, comparison, seen.get(comparison, []), may_be_unknown)
     if isinstance(rule, Derivation) and rule.formula is not None:
-        found.count("unknown", underived, "no case in which a fact of the formula is missing")
+        found.count(underived, Gap("unknown", "no case in which a fact of the formula is missing"))
     return found
 
 
@@ -112,13 +117,16 @@ def _reach(kb: KnowledgeBase, found: Coverage, one: Comparison, seen: list[Verdi
     if one.op is not Operator.KNOWN:
         for truth in (Truth.TRUE, Truth.FALSE):
             if truth is Truth.TRUE or not _never_false(kb, one):
-                found.count("condition", truth in truths, f"{name}: no case where it is {truth.value}")
+                gap = Gap("condition", f"{name}: no case where it is {truth.value}", one, truth)
+                found.count(truth in truths, gap)
         if one.op.orders:
-            found.count("edge", _edge(seen), f"{name}: no case on the threshold, or close to it on both sides")
+            says = f"{name}: no case on the threshold, or close to it on both sides"
+            found.count(edge_reached(seen), Gap("edge", says, one))
     else:
-        found.count("condition", Truth.TRUE in truths, f"{name}: no case where it is true")
+        found.count(Truth.TRUE in truths, Gap("condition", f"{name}: no case where it is true", one, Truth.TRUE))
     if may_be_unknown:
-        found.count("unknown", Truth.UNKNOWN in truths, f"{name}: no case where it is unknown")
+        gap = Gap("unknown", f"{name}: no case where it is unknown", one, Truth.UNKNOWN)
+        found.count(Truth.UNKNOWN in truths, gap)
 
 
 def _never_false(kb: KnowledgeBase, one: Comparison) -> bool:
@@ -129,7 +137,8 @@ def _never_false(kb: KnowledgeBase, one: Comparison) -> bool:
     return spec is not None and spec.type == "choice" and len(spec.choices) == 1
 
 
-def _edge(seen: Iterable[Verdict]) -> bool:
+def edge_reached(seen: Iterable[Verdict]) -> bool:
+    """True if one of the verdicts on a comparison is on its threshold, or two are close to it on both sides."""
     above = below = False
     for leaf in seen:
         if leaf.fact is None or isinstance(leaf.fact.value, (bool, str)) or not isinstance(leaf.bound, (int, float)):

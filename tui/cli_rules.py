@@ -15,6 +15,7 @@ PLACES = {
     "list": "gpuwhy.tui.rules_commands.show:list_command",
     "lock": "gpuwhy.tui.rules_commands.lock:lock_command",
     "mutate": "gpuwhy.tui.rules_commands.mutate:mutate_command",
+    "suggest": "gpuwhy.tui.rules_commands.suggest:suggest_command",
     "new": "gpuwhy.tui.rules_commands.new:new_command",
     "selftest": "gpuwhy.tui.rules_commands.test:selftest_command",
     "show": "gpuwhy.tui.rules_commands.show:show_command",
