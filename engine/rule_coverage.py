@@ -9,7 +9,8 @@ from gpuwhy.engine.proof import judge
 from gpuwhy.engine.rule_cases import AnyRule, Case
 from gpuwhy.engine.rule_tests import prepare, say
 from gpuwhy.engine.view import World
-from gpuwhy.kb.conditions import Comparison, Condition, Operator, comparisons
+from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, comparisons
+from gpuwhy.kb.expressions import references
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
 from gpuwhy.kb.records import dataclass, field
@@ -62,9 +63,11 @@ def coverage(kb: KnowledgeBase, rule: AnyRule, cases: Iterable[Case]) -> Coverag
                 if isinstance(leaf.condition, Comparison):
                     seen.setdefault(leaf.condition, []).append(leaf)
     found = Coverage(rule)
+    known = _known_where_given(kb, rule)
     for condition, may_be_unknown in _conditions(rule):
         for comparison in comparisons(condition):
-            _reach(kb, found, comparison, seen.get(comparison, []), may_be_unknown)
+            asked = may_be_unknown and not (_read(comparison) <= known and condition is not _given(rule))
+            _reach(kb, found, comparison, seen.get(comparison, []), asked)
     if isinstance(rule, Derivation) and rule.formula is not None:
         found.count(underived, Gap("unknown", "no case in which a fact of the formula is missing"))
     return found
@@ -109,6 +112,34 @@ def _conditions(rule: AnyRule) -> Iterator[tuple[Condition, bool]]:
             yield rule.when, True
         if isinstance(rule, Fix):
             yield from ((one.when, True) for one in rule.unless)
+
+
+def _given(rule: AnyRule) -> Condition | None:
+    return rule.given if isinstance(rule, Signature) else None
+
+
+def _read(one: Comparison) -> set[FactRef]:
+    return {one.ref} if one.than is None else {one.ref, one.than}
+
+
+def _known_where_given(kb: KnowledgeBase, rule: AnyRule) -> set[FactRef]:
+    """What is known wherever a signature's `given` holds, through derivations too."""
+    given = _given(rule)
+    known = _surely_known(given) if given is not None else set()
+    for derivation in kb.derivations if known else ():
+        if derivation.formula is not None and derivation.when is None and set(references(derivation.formula)) <= known:
+            known.add(FactRef(derivation.gives))
+    return known
+
+
+def _surely_known(condition: Condition) -> set[FactRef]:
+    """What must be known for a condition to be true."""
+    if isinstance(condition, Comparison):
+        return _read(condition)
+    if isinstance(condition, Not):
+        return _surely_known(condition.part) if isinstance(condition.part, Comparison) else set()
+    parts = [_surely_known(one) for one in condition.parts]
+    return set().union(*parts) if isinstance(condition, All) else set.intersection(*parts)
 
 
 def _reach(kb: KnowledgeBase, found: Coverage, one: Comparison, seen: list[Verdict], may_be_unknown: bool) -> None:

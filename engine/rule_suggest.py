@@ -22,7 +22,7 @@ from gpuwhy.kb.records import dataclass
 NEAR = 0.02
 """How far from a threshold readings beside it are chosen, as a share of it: less than rules are shifted by."""
 
-MOST_TRIED = 4000
+MOST_TRIED = 1500
 """Sets of facts tried for one goal."""
 
 Facts = dict[tuple[str, Entity], Fact]
@@ -108,7 +108,7 @@ class _Search:
         self.rule = rule
         self.own = _compared(rule)
         self.bases = [{(one.id, one.entity): one for one in case.facts} for case in cases if not case.absent]
-        self.bases.sort(key=len)
+        self.bases = sorted([{}, *self.bases], key=len)
         self.judged: dict[tuple[tuple[str, Entity, Value], ...], tuple[World, Said]] = {}
 
     def find(self, goal: Goal, about: Sequence[Comparison]) -> tuple[Facts, tuple[Edit, ...], World, Said] | None:
@@ -211,7 +211,7 @@ def _around(bound: float, spec: FactSpec) -> Iterator[Value]:
         return
     for factor in (1, 1 - NEAR, 1 + NEAR, 0.5, 2):
         if spec.unit != "share" or bound * factor <= 1:
-            yield float(f"{bound * factor:.6g}")
+            yield bound if factor == 1 else float(f"{bound * factor:.6g}")
     if bound == 0:
         yield 1.0
 
