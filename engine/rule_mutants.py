@@ -61,14 +61,15 @@ def mutants(specs: Mapping[str, FactSpec], rule: AnyRule) -> Iterator[Mutant]:
 
 
 def _of_signature(specs: Mapping[str, FactSpec], rule: Signature) -> Iterator[Mutant]:
+    said = _sure(rule.given)
     if rule.given is not None:
         for change, condition in changed(specs, rule.given):
             yield Mutant(replace(rule, given=condition), f"given: {change}")
         yield Mutant(replace(rule, given=None), "given: dropped")
-    for change, condition in changed(specs, rule.requires):
+    for change, condition in changed(specs, rule.requires, said):
         yield Mutant(replace(rule, requires=condition), f"requires: {change}")
     if rule.confirms is not None:
-        for change, condition in changed(specs, rule.confirms):
+        for change, condition in changed(specs, rule.confirms, said | _sure(rule.requires)):
             yield Mutant(replace(rule, confirms=condition), f"confirms: {change}")
         yield Mutant(replace(rule, confirms=None), "confirms: dropped")
     for change, excludes in _exclusions(specs, rule.excludes):
@@ -120,21 +121,46 @@ def _formulas(tree: Expression) -> Iterator[tuple[str, Expression]]:
                 yield change, replace(tree, arguments=_with(tree.arguments, index, one))
 
 
-def changed(specs: Mapping[str, FactSpec], condition: Condition) -> _Changed:
-    """A condition with one change each, and the change in words."""
+def _sure(condition: Condition | None) -> frozenset[Comparison]:
+    """The comparisons that are true wherever a condition is, as they stand in it, without their sources."""
     if isinstance(condition, Comparison):
-        yield from _comparison(specs, condition)
+        return frozenset((replace(condition, source=None),))
+    if isinstance(condition, All):
+        return frozenset().union(*(_sure(part) for part in condition.parts))
+    return frozenset()
+
+
+def changed(specs: Mapping[str, FactSpec], condition: Condition, sure: frozenset[Comparison] = frozenset()) -> _Changed:
+    """A condition with one change each, and the change in words.
+
+    Of what is `sure` by another part of the rule, only changes that ask for more are made: others change nothing.
+    """
+    if isinstance(condition, Comparison):
+        known = replace(condition, source=None) in sure
+        yield from (
+            (change, one) for change, one in _comparison(specs, condition) if not (known and _asks_less(condition, one))
+        )
     elif isinstance(condition, Not):
         yield "`not` dropped", condition.part
         for change, part in changed(specs, condition.part):
             yield change, Not(part)
     else:
         for index, part in enumerate(condition.parts):
-            for change, other in changed(specs, part):
+            for change, other in changed(specs, part, sure):
                 yield change, replace(condition, parts=_with(condition.parts, index, other))
-            if len(condition.parts) > 1:
+            if len(condition.parts) > 1 and not (isinstance(condition, All) and _sure(part) and _sure(part) <= sure):
                 rest = condition.parts[:index] + condition.parts[index + 1 :]
                 yield f"{_named(part)} dropped", replace(condition, parts=rest)
+
+
+def _asks_less(one: Comparison, other: Comparison) -> bool:
+    """True if what is true by `one` is true by the variant `other` too."""
+    if other.op is not one.op:
+        return other.op in (Operator.LE, Operator.GE)
+    if isinstance(one.value, tuple) or isinstance(other.value, tuple):
+        return False
+    fewer = other.times < one.times if one.than is not None else float(other.value or 0) < float(one.value or 0)
+    return fewer if one.op in (Operator.GT, Operator.GE) else not fewer
 
 
 def _named(part: Condition) -> str:
@@ -146,7 +172,7 @@ def _named(part: Condition) -> str:
     return f"{'all' if isinstance(part, All) else 'any'} of ({'; '.join(names)})"
 
 
-def _comparison(specs: Mapping[str, FactSpec], one: Comparison) -> _Changed:
+def _comparison(specs: Mapping[str, FactSpec], one: Comparison) -> Iterator[tuple[str, Comparison]]:
     whole = _whole(specs, one)
     if one.op in _NEIGHBOUR and not (whole and one.op.orders):
         yield f"{words(one)}: {one.op.value} becomes {_NEIGHBOUR[one.op].value}", replace(one, op=_NEIGHBOUR[one.op])
@@ -162,7 +188,7 @@ def _comparison(specs: Mapping[str, FactSpec], one: Comparison) -> _Changed:
             yield f"{words(one)}: factor becomes {times:g}", replace(one, times=times)
 
 
-def _shifted(one: Comparison, whole: bool) -> _Changed:
+def _shifted(one: Comparison, whole: bool) -> Iterator[tuple[str, Comparison]]:
     assert isinstance(one.value, (int, float))
     if one.value == 0 and not whole:
         return

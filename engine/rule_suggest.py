@@ -211,7 +211,8 @@ def _around(bound: float, spec: FactSpec) -> Iterator[Value]:
         return
     for factor in (1, 1 - NEAR, 1 + NEAR, 0.5, 2):
         if spec.unit != "share" or bound * factor <= 1:
-            yield bound if factor == 1 else float(f"{bound * factor:.6g}")
+            yield float(f"{bound * factor:.6g}")
+    yield bound
     if bound == 0:
         yield 1.0
 

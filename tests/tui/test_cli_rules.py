@@ -162,6 +162,21 @@ def test_mutate_names_changes_that_no_case_notices() -> None:
     assert ask("mutate", "--rules", "pack", "sig.oom.pieces", "--at-least", "10").exit_code == 0
 
 
+def test_suggested_cases_are_shown_and_written_only_if_asked_for(pack: Path) -> None:
+    path = pack / "signatures/oom/pieces.test.yaml"
+    before = path.read_text()
+    done = ask("suggest", "--rules", "pack", "sig.oom.pieces")
+    assert done.exit_code == 1
+    assert "pack/signatures/oom/pieces.test.yaml:\n  - {name: " in done.stdout
+    assert path.read_text() == before
+    assert ask("suggest", "--rules", "pack", "sig.oom.pieces", "--write").exit_code == 1
+    assert path.read_text().startswith(before)
+    done = ask("test", "--rules", "pack", "sig.oom.pieces")
+    assert (done.exit_code, " 0 failed" in done.stdout) == (0, True), done.stdout
+    done = ask("mutate", "--rules", "pack", "sig.oom.pieces")
+    assert "becomes 315" not in done.stdout
+
+
 def git(*words: str) -> None:
     names = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *names, *words], check=True, capture_output=True)

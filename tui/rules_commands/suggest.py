@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.errors import KnowledgeError
+from gpuwhy.kb.units import parse_quantity
 from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, pack_folder, shown_folder
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
@@ -98,15 +99,18 @@ def _key(fact: Fact) -> str:
 def _value(spec: FactSpec, value: Value) -> str:
     if isinstance(value, (bool, str)) or not spec.is_number:
         return _scalar(value)
-    if spec.unit == "share":
-        return f"{value * 100:.6g} %"
-    if spec.unit == "bytes":
-        for name, factor in (("GiB", 2**30), ("MiB", 2**20)):
-            if value >= factor and (value / factor * 1000).is_integer():
-                return f"{value / factor:g} {name}"
-    if spec.unit == "seconds" and 0 < value < 1:
-        return f"{value * 1000:.6g} ms"
+    short = _with_unit(spec, value)
+    if short and parse_quantity(short, spec.unit) == value:
+        return short
     return str(int(value)) if float(value).is_integer() else f"{value!r}"
+
+
+def _with_unit(spec: FactSpec, value: float) -> str:
+    if spec.unit == "share":
+        return f"{value * 100:.12g} %"
+    if spec.unit == "bytes" and value >= 2**20:
+        return f"{value / 2**30:.6g} GiB" if value >= 2**30 else f"{value / 2**20:.6g} MiB"
+    return f"{value * 1000:.12g} ms" if spec.unit == "seconds" and 0 < value < 1 else ""
 
 
 def _scalar(value: Value) -> str:
