@@ -71,6 +71,11 @@ _LOST = later(
     r"|Connection refused|[Rr]emote process exited or there was a network error|peer process [^\n]{0,40}exited"
     r"|NET/IB\s{0,2}: Got (?:async event|completion from peer)[^\n]{0,200}(?:error|status=)",
 )
+_LEFT_OUT = later(
+    r"(?i)^\s*[\[(<]?\s*(?:\.\.\.+|…+|[-=*#]{0,6}\s?(?:snip|snipped|cut|truncated|omitted)\b)[^\n]{0,40}\s*$"
+    r"|\b(?:output|log|lines?)\s(?:was |were |are |is )?(?:truncated|omitted|skipped|cut)\b"
+)
+"""Where whoever pasted a log, or the tool that kept it, says that something is not there."""
 _NETWORKED = later(
     r"(?i)nccl|gloo|c10d|tcpstore|socket\.(?:cc|cpp)|ProcessGroup|rendezvous|torch\.distributed|DistBackend"
 )
@@ -105,6 +110,7 @@ class _Report:
     facts: dict[str, tuple[Value, Line]] = field(default_factory=dict)
     named: set[int] = field(default_factory=set)
     raised: dict[int, Line] = field(default_factory=dict)
+    left_out: bool = False
     claimed: set[int] = field(default_factory=set)
 
     def put(self, fact: str, value: Value, line: Line) -> None:
@@ -115,7 +121,10 @@ class _Report:
 def scan(text: Text) -> Iterator[Extract]:
     """One extract of what all ranks in a text say about collectives that did not end."""
     report = _Report()
-    for line in text.lines:
+    for before, line in zip((None, *text.lines), text.lines, strict=False):
+        report.left_out |= before is not None and line.number > before.number + 1
+        if len(line.text) < 200 and _LEFT_OUT.search(line.text):
+            report.left_out = True
         if any(word in line.text for word in _WORDS):
             _take(report, Line(line.number, line.text[:LONGEST]))
     readings = tuple(_readings(report))
@@ -313,6 +322,11 @@ def _absent(report: _Report) -> Iterator[tuple[str, Value, Line]]:
     gap = sorted(set(range(max(known) + 1)) - set(waits)) if max(known) < MOST_RANKS else []
     line = waits[max(waits)].line
     yield "comm.silent_rank_count", len(gap), line
+    heard = [rank for rank in gap if rank in report.named]
+    if heard:
+        yield "comm.silent_rank_heard_count", len(heard), line
+    if not report.left_out and len(gap) < len(waits):
+        yield "comm.report_whole", True, line
     if gap:
         yield "comm.silent_ranks", ", ".join(str(rank) for rank in gap[:20]), line
 

@@ -162,3 +162,27 @@ def test_an_exception_on_a_rank_that_the_others_wait_for() -> None:
 )
 def test_a_first_rank_that_is_not_there(text: str) -> None:
     assert facts(text)["comm.store_unreachable"] is True
+
+
+def test_a_silent_rank_is_one_that_would_have_been_heard() -> None:
+    whole = facts(timeout(0) + timeout(2) + timeout(3))
+    assert whole["comm.report_whole"] is True
+    assert "comm.silent_rank_heard_count" not in whole
+    talks = facts(timeout(0) + timeout(7) + "[rank3]: step 100 loss 2.1\n")
+    assert talks["comm.silent_rank_heard_count"] == 1  # of six silent ranks the log of one is there
+
+
+@pytest.mark.parametrize(
+    "mark", ["...", "[...]", "<snip>", "--- cut ---", "… 400 lines", "[output truncated]", "12 lines omitted"]
+)
+def test_where_something_is_left_out_silence_says_nothing(mark: str) -> None:
+    assert "comm.report_whole" not in facts(f"{timeout(0)}{mark}\n{timeout(2)}{timeout(3)}")
+
+
+def test_where_most_ranks_are_silent_their_logs_are_just_not_there() -> None:
+    assert "comm.report_whole" not in facts(timeout(0) + timeout(7))
+
+
+def test_an_ordinary_line_is_no_mark_of_a_cut() -> None:
+    line = "loading shard 3 ... done\n[rank0]: gradient clipped, cut at 1.0\n"
+    assert facts(timeout(0) + line + timeout(2) + timeout(3))["comm.report_whole"] is True
