@@ -12,13 +12,11 @@ from gpuwhy.kb.averages import mean, median
 from gpuwhy.kb.facts import SERVER, Entity, load
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Reading
+from gpuwhy.probes.artefacts.serve_loads import SPIKE_RATIO
 from gpuwhy.probes.artefacts.server_counters import WINDOW, Key, ModelCounters, Snapshot, difference, entity_of, fell
 
 MIN_STRETCHES = 4
 """Fewer stretches with requests than this show no course."""
-
-SPIKE_RATIO = 10.0
-"""A stretch holds a slow request if it took this many usual requests longer; smaller ones are the noise of a host."""
 
 
 @dataclass(frozen=True)

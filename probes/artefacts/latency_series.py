@@ -13,7 +13,7 @@ from itertools import pairwise
 from gpuwhy.kb.averages import median
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number
-from gpuwhy.probes.artefacts.serve_loads import Load, Loads
+from gpuwhy.probes.artefacts.serve_loads import SPIKE_RATIO, Load, Loads
 
 NAME = "latency-series"
 HINTS = (
@@ -77,10 +77,8 @@ _OTHER = re.compile(
     re.I,
 )
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-SLOWER = 1.18
-"""A request counts as slower after a pause from this ratio on: a clock below 0.85 of the usual one makes it so."""
 FIRST_SLOW = 2.9
-SPIKE = 3.0
+"""Slower than this at the start is counted as slow: queueing alone keeps the tail below it (bench/queueing.py)."""
 MIN_SERIES = 4
 MAX_SERIES = 20_000
 
@@ -169,7 +167,7 @@ class _Walk:
         load = self.loads.start("first and later")
         load.put("serve.first_latency_ratio", self.bare_first[0][0] / later, at)
         if self.shape:
-            load.put("serve.slow_on_new_shape", min(value for value, _ in self.bare_first) / later >= FIRST_SLOW, at)
+            load.put("serve.new_shape_ratio", min(value for value, _ in self.bare_first) / later, at)
 
     def _pair(self, text: str, durations: list[tuple[re.Match[str], float]], line: Line) -> None:
         """`first …: 20 s` on one line, `second …: 0.1 s` on another or on the same one."""
@@ -210,7 +208,7 @@ class _Walk:
         first, later = self.first[0][0], median(sorted(value for value, _ in self.later))
         _put_first(load, first, later, at)
         if self.shape and later > 0:
-            load.put("serve.slow_on_new_shape", first / later >= FIRST_SLOW, at)
+            load.put("serve.new_shape_ratio", first / later, at)
 
     def _over_time(self) -> None:
         if len(self.timed) < 2:
@@ -234,7 +232,7 @@ class _Walk:
             return
         at = self._claim([line for _, _, line in self.pauses])
         load = self.loads.start("pauses")
-        load.put("serve.slow_after_idle", slow / fast >= SLOWER, at)
+        load.put("serve.after_idle_ratio", slow / fast, at)
         load.put("serve.latency_max_seconds", slow, at)
         load.put("serve.latency_min_seconds", fast, at)
 
@@ -252,12 +250,14 @@ class _Walk:
         load.put("serve.latency_min_seconds", min(numbers), at)
         slow = next((place for place, value in enumerate(numbers) if value < FIRST_SLOW * usual), len(numbers))
         load.put("serve.slow_start_count", slow, at)
-        load.put("serve.series_growing", _growing(numbers), at)
+        load.put("serve.rise_score", _rise_score(numbers), at)
+        if numbers[0] > 0:
+            load.put("serve.growth_ratio", numbers[-1] / numbers[0], at)
         _put_spikes(load, numbers[max(1, slow) :], usual, at)
 
 
 def _put_spikes(load: Load, numbers: list[float], usual: float, at: Line) -> None:
-    spikes = [value for value in numbers if value >= SPIKE * usual]
+    spikes = [value for value in numbers if value > SPIKE_RATIO * usual]
     load.put("serve.spike_count", len(spikes), at)
     if spikes and usual > 0:
         load.put("serve.spike_ratio", median(sorted(spikes)) / usual, at)
@@ -268,10 +268,15 @@ def _put_first(load: Load, first: float, later: float, at: Line) -> None:
     load.put("serve.steady_latency_seconds", later, at)
 
 
-def _growing(numbers: list[float]) -> bool:
-    """True where nearly every latency is above the one before and the last is at least twice the first."""
-    rising = sum(later > earlier for earlier, later in pairwise(numbers))
-    return rising >= 0.9 * (len(numbers) - 1) and numbers[-1] >= 2 * numbers[0]
+def _rise_score(numbers: list[float]) -> float:
+    """How far more latencies are above the one before than half of them, in standard deviations of chance.
+
+    The difference-sign test: of n values without a trend (n-1)/2 rise, with variance (n+1)/12. Equal neighbours count
+    half.
+    """
+    rises = sum(1.0 if later > earlier else 0.5 if later == earlier else 0.0 for earlier, later in pairwise(numbers))
+    count = len(numbers)
+    return float((rises - (count - 1) / 2) / ((count + 1) / 12) ** 0.5)
 
 
 def _seconds(hit: re.Match[str]) -> float | None:

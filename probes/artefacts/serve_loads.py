@@ -28,6 +28,10 @@ LOAD_FACTS = (
 )
 """What tells the levels of a sweep apart, the first that all levels have and that differs."""
 
+SPIKE_RATIO = 10.0
+"""A request is a spike if it took more than this many usual ones; smaller ones are the noise of a busy host, as a real
+server showed (bench/triton/runs-2026-11-30.txt)."""
+
 _Kind = TypeVar("_Kind")
 
 NEARLY_BEST = 0.95

@@ -84,29 +84,34 @@ def test_a_slow_first_request_is_seen_in_a_series() -> None:
     assert read[("serve.first_latency_seconds", one)] == 5
     assert read[("serve.steady_latency_seconds", one)] == 0.05
     assert read[("serve.slow_start_count", one)] == 1
-    assert read[("serve.series_growing", one)] is False
+    assert read[("serve.growth_ratio", one)] == pytest.approx(49 / 5000)
+    # of five steps one rises (50 to 51), 2.5 would by chance, the standard deviation is the root of 7/12
+    assert read[("serve.rise_score", one)] == pytest.approx(-1.5 / (7 / 12) ** 0.5)
     assert read[("serve.spike_count", one)] == 0
 
 
 def test_a_series_that_grows_is_seen() -> None:
     text = "".join(f"request {place} took {value} ms\n" for place, value in enumerate((50, 100, 150, 200, 250)))
-    assert values(scan(latency_series.FORMAT, text))[("serve.series_growing", f"{MODEL}/load:request # took")] is True
+    read = values(scan(latency_series.FORMAT, text))
+    assert read[("serve.growth_ratio", f"{MODEL}/load:request # took")] == 5
+    # all four steps rise, two would by chance, the standard deviation is the root of 6/12
+    assert read[("serve.rise_score", f"{MODEL}/load:request # took")] == pytest.approx(2 / 0.5**0.5)
 
 
 def test_the_first_of_a_new_shape_is_told_from_the_first_of_all() -> None:
     shape = "first inference of a new shape: 20 s\nsecond inference of the same shape: 0.1 s\n"
     read = values(scan(latency_series.FORMAT, shape))
-    assert read[("serve.slow_on_new_shape", f"{MODEL}/load:first and later")] is True
+    assert read[("serve.new_shape_ratio", f"{MODEL}/load:first and later")] == 200
     plain = values(scan(latency_series.FORMAT, "first inference: 20 s\nlater inferences: 0.1 s\n"))
     assert plain[("serve.first_latency_seconds", f"{MODEL}/load:first and later")] == 20
     assert plain[("serve.steady_latency_seconds", f"{MODEL}/load:first and later")] == 0.1
-    assert ("serve.slow_on_new_shape", f"{MODEL}/load:first and later") not in plain
+    assert ("serve.new_shape_ratio", f"{MODEL}/load:first and later") not in plain
 
 
 def test_pauses_that_make_requests_slow_are_seen() -> None:
     text = "interval 0.1 s: latency 2.1 ms\ninterval 1 s: latency 6.3 ms\n"
     read = values(scan(latency_series.FORMAT, text))
-    assert read[("serve.slow_after_idle", f"{MODEL}/load:pauses")] is True
+    assert read[("serve.after_idle_ratio", f"{MODEL}/load:pauses")] == pytest.approx(3)
 
 
 def test_throughput_over_time_is_compared_with_its_start() -> None:
@@ -121,10 +126,11 @@ def test_first_and_later_without_a_unit_give_only_their_ratio() -> None:
     read = values(scan(latency_series.FORMAT, text))
     one = f"{MODEL}/load:first and later"
     assert read[("serve.first_latency_ratio", one)] == 100
-    assert read[("serve.slow_on_new_shape", one)] is True
+    assert read[("serve.new_shape_ratio", one)] == pytest.approx(98)  # 4.9 over 0.05
     assert ("serve.first_latency_seconds", one) not in read
 
 
 def test_pauses_named_in_titles_are_compared() -> None:
     text = "interval 0.1s:\n  Handler (avg): 2441us, Queue (avg): 16us\ninterval 1s:\n  Handler (avg): 9811us\n"
-    assert values(scan(latency_series.FORMAT, text))[("serve.slow_after_idle", f"{MODEL}/load:pauses")] is True
+    ratio = values(scan(latency_series.FORMAT, text))[("serve.after_idle_ratio", f"{MODEL}/load:pauses")]
+    assert ratio == pytest.approx(9811 / 2441)
