@@ -66,7 +66,7 @@ EVENTS = frozenset(
 )
 """Clock events. Read several times, one is true if it was active in half of the samples; the share stands beside it."""
 
-_LISTS = frozenset(
+LISTS = frozenset(
     {
         "gpu.process_count",
         "gpu.compute_process_count",
@@ -77,7 +77,7 @@ _LISTS = frozenset(
 )
 GAUGES = (
     frozenset(SPREAD)
-    | _LISTS
+    | LISTS
     | MEANS
     | {
         "gpu.memory_free_bytes",
@@ -113,7 +113,7 @@ GAUGES = (
 )
 """Facts that move from moment to moment and are folded into a median; of any other fact each new value is kept."""
 
-_SAMPLED = GAUGES - _LISTS
+_SAMPLED = GAUGES - LISTS
 
 _NO_LIST = "gpu.process_list_unreadable"
 
@@ -207,7 +207,7 @@ class Gauges:
             now = [one for one in past if one.moment == used]
             if now:
                 self._past[key] = now
-            elif listed and (key[0] in {*_LISTS, _NO_LIST} or key[1].kind == "process"):
+            elif listed and (key[0] in {*LISTS, _NO_LIST} or key[1].kind == "process"):
                 del self._past[key]  # that process was there at the other moment only
         self._moments[device] = 1
         for moment in moments:

@@ -80,6 +80,11 @@ def gather(
         raise failures[0]
     extracts.extend(_together(extracts))
     facts, absent, odd = attach(extracts, specs)
+    if opened > 1:
+        from gpuwhy.probes.artefacts.file_moments import one_moment
+
+        facts, aside = one_moment(facts)
+        odd = [*odd, *aside]
     unread.extend(NotUnderstood(name, line, line, message) for name, line, message in odd)
     for name, extract in extracts:
         unread.extend(NotUnderstood(name, one.line, one.line, one.message) for one in extract.troubles)

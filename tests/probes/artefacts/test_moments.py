@@ -105,3 +105,57 @@ def test_one_table_and_three_are_as_before() -> None:
 )
 def test_at_work_is_half_of_the_higher_utilisation(work: dict[int, float], used: int) -> None:
     assert used_moment([1, 2], work) == used
+
+
+def files(*moments: tuple[str, str]) -> Gathered:
+    return gather([(name, text.encode()) for name, text in moments], load().facts)
+
+
+@pytest.mark.parametrize("order", [(BEFORE, DURING), (DURING, BEFORE)], ids=["before first", "during first"])
+def test_of_two_files_the_moment_at_work_is_used_as_a_whole(order: Sequence[tuple[int, int, int]]) -> None:
+    gathered = files(*((f"{place}.txt", table(moment)) for place, moment in enumerate(order)))
+    assert reading(gathered)[:3] == (0.97, 21500 * MIB, 148)
+    assert FactBase.of(gathered.facts).contradictions == ()
+    used, aside = (str(order.index(one)) for one in (DURING, BEFORE))
+    (told,) = [one for one in gathered.not_understood if "set aside" in one.reason]
+    assert (told.artefact, told.first) == (f"{aside}.txt", 5)
+    assert (
+        told.reason == f"this moment of gpu:0 (utilisation 0 %) is set aside for that of {used}.txt (utilisation 97 %)"
+    )
+
+
+def test_what_only_the_other_file_shows_is_kept() -> None:
+    gathered = files(("stat.txt", gpustat(DURING)), ("table.txt", table(BEFORE)))
+    assert reading(gathered)[:3] == (0.97, 21500 * MIB, 61)  # gpustat shows no power: the table's is all there is
+
+
+def test_processes_are_those_of_the_used_file() -> None:
+    rows = "| Processes:\n|=====|\n|    0   N/A  N/A   {pid:>6}      C   {name:34}  {used:>5}MiB |\n" + RULER
+    before = table(BEFORE) + rows.format(pid=11, name="idle", used=600)
+    during = table(DURING) + rows.format(pid=4711, name="python", used=21400)
+    gathered = files(("before.txt", before), ("during.txt", during))
+    assert {fact.entity.name for fact in gathered.facts if fact.entity.kind == "process"} == {"4711"}
+    assert {fact.value for fact in gathered.facts if fact.id == "gpu.processes_memory_bytes"} == {21400 * MIB}
+
+
+def test_the_printed_time_says_which_is_later() -> None:
+    late, early = (
+        f"Mon Nov 30 12:00:05 2026\n{table((60, 21500, 120))}",
+        f"Mon Nov 30 11:00:05 2026\n{table((97, 9, 9))}",
+    )
+    gathered = files(("b.txt", late), ("a.txt", early))
+    assert reading(gathered)[:3] == (0.60, 21500 * MIB, 120)
+
+
+def test_extremes_of_a_monitor_go_with_its_median() -> None:
+    dmon = "# gpu   pwr     sm\n# Idx     W      %\n    0   140     10\n    0   150     20\n    0   160     30\n"
+    gathered = files(("dmon.txt", dmon), ("table.txt", table((98, 21500, 148))))
+    assert {fact.value for fact in gathered.facts if fact.id == "gpu.utilization_share"} == {0.98}
+    assert not [fact for fact in gathered.facts if fact.id in ("gpu.utilization_max_share", "gpu.power_min_watts")]
+
+
+def test_files_that_agree_or_tell_of_different_gpus_are_both_used() -> None:
+    other = table(DURING).replace("|   0  NVIDIA", "|   1  NVIDIA")
+    for second in (table(DURING), other):
+        gathered = files(("a.txt", table(DURING)), ("b.txt", second))
+        assert not [one for one in gathered.not_understood if "set aside" in one.reason]
