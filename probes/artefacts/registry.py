@@ -75,6 +75,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "failure allocating", "be allocated", "allocation", "alloc failed", "alloc fail", "malloc", "n't enough",
         "not enough", "insufficient", "exhausted", "more memory", "more vram", "more system memory",
         "more gpu memory", "oom")),
+    Entry("gpu_burn", ("tested ",)),
     Entry("gpu_comparisons", ("a100", "h100", "h200", "v100", "p100", "t4", "a10", "l4", "rtx", "gtx", "k80", "3090",
         "4090", "2080", "a40", "b200", "a800", "h800", "a6000", "5090", "3080", "l20", "h20", "a30", "a16", "a2", "m60",
         "m40", "p4", "titan")),

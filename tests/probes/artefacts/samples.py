@@ -53,6 +53,7 @@ SAMPLES = {
         "Allocation of size 24.5 G failed, likely due to insufficient memory on device 1.\n"
         "Out of gpu memory. Free: 135266304 Asked: 402653184 !!!\n"
     ),
+    "gpu-burn": "Freed memory for dev 1\ndone\n\nTested 2 GPUs:\n\tGPU 0: OK\n\tGPU 1: FAULTY\n",
     "gpu-comparisons": (
         "instance        GPU     pp512    tg128\n"
         "aws g6e.xlarge  L40S    9600.0   130.0\ngcp a2          A100    4800.0   150.0\n"
