@@ -8,7 +8,7 @@ import pytest
 
 from gpuwhy.engine import corpus_diff
 from gpuwhy.engine.rule_diff import Change, Flip, Pack, bump, compare, pack_bump
-from gpuwhy.kb.facts import JOB, Absent, Fact, Origin, OriginKind, gpu
+from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, gpu
 from gpuwhy.kb.load import load
 from tests.kb.pack import write
 
@@ -180,3 +180,40 @@ def test_hosts_that_are_told_otherwise_are_counted(tmp_path: Path) -> None:
 
 def test_a_rule_whose_version_gives_more_than_is_needed_is_enough() -> None:
     assert Change("sig.a.b", "changed", "1.0.0", "2.0.0", "patch", "major").enough
+
+
+def test_what_a_change_can_reach_is_judged_alone_and_comes_to_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts around both thresholds, with what the edited derivation and signatures read: each known or not."""
+    edit = ("fact: step.wait_share, op: ge, value: 0.25", "fact: oom.slack_share, op: ge, value: 0.4")
+    words = ("{step.wait_share} of the step is waiting", "b")
+    old, new = version(tmp_path / "a/pack", edit, words), version(tmp_path / "b/pack", edit, words)
+    path = new.folder / "derivations/oom/slack.yaml"
+    path.write_text(path.read_text().replace("oom.request_bytes", "(2 * oom.request_bytes)"))
+    new = Pack(load(new.folder, tmp_path / "cache"), new.folder)
+    assert corpus_diff.affected(old.kb, new.kb) == {"oom.pieces"}
+    origin, failure = Origin(OriginKind.MEASURED, "log"), Entity("failure", "0", gpu(0))
+    hosts: list[tuple[str, list[Fact], list[Absent]]] = []
+    for power in (None, 35.0, 90.0):
+        for free in (None, 10.0, 50.0, 90.0):
+            facts = [Fact("oom.request_bytes", 100.0, "bytes", failure, origin)]
+            facts += [] if power is None else [Fact("gpu.power_watts", power, "watts", gpu(0), origin)]
+            facts += [] if free is None else [Fact("oom.free_bytes", free, "bytes", failure, origin)]
+            hosts.append((f"{power} {free}", facts, []))
+    alone = corpus_diff.compare(old.kb, new.kb, hosts)
+    monkeypatch.setattr(corpus_diff, "affected", lambda *_: None)
+    assert alone == corpus_diff.compare(old.kb, new.kb, hosts)
+    # 50 of 100 bytes are a share of 0.5, then of 0.25: likely before, ruled out after, and nothing else stands
+    assert {(one.host, one.conclusion) for one in alone.flips} >= {
+        ("35.0 50.0", "oom.pieces"),
+        ("35.0 50.0", "evidence.insufficient"),
+    }
+
+
+def test_a_word_that_differs_leaves_nothing_out(tmp_path: Path) -> None:
+    old, new = version(tmp_path / "a/pack"), version(tmp_path / "b/pack")
+    path = new.folder / "facts/all.yaml"
+    path.write_text(path.read_text().replace("choices: [train, serve]", "choices: [train, serve, tune]"))
+    assert corpus_diff.affected(old.kb, load(new.folder, tmp_path / "cache")) is None
+    assert corpus_diff.affected(old.kb, old.kb) == frozenset()
