@@ -52,8 +52,9 @@ wheel: setup ## Build dist/*.whl, see that no tracked file of the product is mis
 	$(BIN)/python .ci/check-wheel dist/*.whl
 	$(BIN)/gpuwhy rules lock --rules rules > dist/rules-lock.json
 
-docs: setup ## Write docs/thresholds.md and the site of the rules, build/rules-site, from the rules
+docs: setup ## Write docs/thresholds.md, the words for editors and the site of the rules, build/rules-site, from the rules
 	$(BIN)/python -m gpuwhy.kb.thresholds > docs/thresholds.md
+	$(BIN)/gpuwhy rules schemas --rules rules rules/schema/v1
 	$(BIN)/gpuwhy rules docs --rules rules build/rules-site
 
 readme: setup ## Write what gpuwhy prints now into README.md

@@ -1,8 +1,8 @@
 """What comparing two versions of the rules over recorded hosts costs: `.venv/bin/python bench/rules_diff.py [HOSTS]`.
 
-Hosts are generated: eight GPUs each, some with a fault, written as `gpuwhy collect` writes them. Both are whole processes,
-started anew with the rules in the cache: `gpuwhy audit` of the folder, and `gpuwhy rules diff --facts` of it after one
-threshold was changed. Printed are the least of several times and the ratio.
+Hosts are generated: eight GPUs each, some with a fault, written as `gpuwhy collect` writes them. Both are whole
+processes, started anew with the rules in the cache: `gpuwhy audit` of the folder, and `gpuwhy rules diff --facts` of it
+after one threshold was changed. Printed are the least of several times and the ratio.
 """
 
 from __future__ import annotations

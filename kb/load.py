@@ -142,7 +142,7 @@ def _kind(relative: str) -> str | None:
 
 def _contents(folder: Path) -> dict[str, bytes]:
     if not (folder / "pack.yaml").is_file():
-        hint = "a pack is a folder with pack.yaml, facts/, conclusions/, signatures/, …"
+        hint = "pack.yaml holds `name:`, `version:` and, for a pack beside the shipped one, `extends: gpuwhy`"
         raise KnowledgeError([Problem(Location(str(folder)), "no rules here: pack.yaml is missing", hint)])
     found = {}
     for relative in rule_files(folder):

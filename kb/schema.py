@@ -10,6 +10,9 @@ from typing import Any
 from gpuwhy.kb.errors import Problem
 from gpuwhy.kb.strict_yaml import Document
 
+WORDS = "words.schema.json"
+"""The words of packs, for editors. What a word must be is checked against the packs themselves, not against this."""
+
 
 @cache
 def _validator(folder: Path, kind: str) -> Any:
@@ -37,6 +40,8 @@ class _Linker:
             return [self._linked(one, file) for one in node]
         if not isinstance(node, dict):
             return node
+        if _completes(node):
+            node = {key: value for key, value in node.items() if key != "anyOf"}
         found = {key: self._linked(value, file) for key, value in node.items() if key not in ("$ref", "$id", "$defs")}
         if "$ref" not in node:
             return found
@@ -55,6 +60,12 @@ class _Linker:
                 node = node[step]
             meant.update(self._linked(node, file))
         return self._meant[file, pointer]
+
+
+def _completes(node: dict[str, Any]) -> bool:
+    """True for alternatives that are there for editors: known words, to complete what is typed, and anything else."""
+    first = next(iter(node.get("anyOf", ())), {})
+    return isinstance(first, dict) and str(first.get("$ref", "")).startswith(WORDS)
 
 
 def violations(document: Document, kind: str, folder: Path) -> list[Problem]:

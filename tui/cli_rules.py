@@ -17,6 +17,7 @@ PLACES = {
     "mutate": "gpuwhy.tui.rules_commands.mutate:mutate_command",
     "suggest": "gpuwhy.tui.rules_commands.suggest:suggest_command",
     "new": "gpuwhy.tui.rules_commands.new:new_command",
+    "schemas": "gpuwhy.tui.rules_commands.schemas:schemas_command",
     "selftest": "gpuwhy.tui.rules_commands.test:selftest_command",
     "show": "gpuwhy.tui.rules_commands.show:show_command",
     "test": "gpuwhy.tui.rules_commands.test:test_command",

@@ -10,11 +10,17 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
+from gpuwhy.kb.load import load, rules_folder
+from gpuwhy.kb.strict_yaml import loads
 from gpuwhy.tui.cli import main
 from gpuwhy.tui.cli_rules import rules as rules_group
+from gpuwhy.tui.rules_commands.schemas import words_schema
 from tests.conftest import ROOT
 from tests.engine.rule_pack import write
+from tests.kb import team_pack
 
 
 @pytest.fixture(autouse=True)
@@ -220,6 +226,72 @@ def test_new_writes_a_rule_whose_cases_hold_and_notice_every_change() -> None:
     assert "requires: {fact: gpu.power_watts, op: lt, value: 100, source: guide}\n" in text
     assert ask("test", "slow", "--rules", "pack").stdout.startswith("4 rules, 12 cases, 0 failed")
     assert ask("new", "sig.slow.power-lt", *words, "--op", "lt", "--value", "1", "--rules", "pack").exit_code == 2
+
+
+def test_new_adds_a_reference_and_a_conclusion_that_do_not_exist_yet(tmp_path: Path) -> None:
+    folder = team_pack.write(tmp_path / "team")
+    words = ["--title", "Warm", "--concludes", "acme.warm", "--fact", "gpu.utilization_share", "--op", "ge",
+             "--value", "90 %", "--source", "hall", "--rules", str(folder)]  # fmt: skip
+    done = ask("new", "sig.hardware.warm", *words)
+    assert (done.exit_code, "no conclusion `acme.warm` (--says adds it" in done.stderr) == (2, True)
+    done = ask("new", "sig.hardware.warm", *words, "--says", "The hall is warm.")
+    assert (done.exit_code, "no reference `hall` (--address adds it" in done.stderr) == (2, True)
+    assert not (folder / "signatures/hardware").exists()
+    done = ask(
+        "new", "sig.hardware.warm", *words, "--says", "The hall is warm.", "--address", "https://wiki.example/hall"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "id: hall, title" in (folder / "references/hardware.yaml").read_text()
+    assert 'value: "90 %", source: hall}' in (folder / "signatures/hardware/warm.yaml").read_text()
+    assert ask("test", "hardware", "--rules", str(folder)).stdout.startswith("1 rules, 3 cases, 0 failed")
+    assert ask("lint", "--rules", str(folder)).stdout == "9 files, 0 errors, 0 warnings, 0 waived\n"
+    assert ask("mutate", "sig.hardware.warm", "--rules", str(folder)).stdout == "3 of 3 changes noticed (100 %)\n"
+
+
+def test_commands_about_rules_work_on_a_teams_own_rules_alone(tmp_path: Path) -> None:
+    folder = str(team_pack.write(tmp_path / "team"))
+    assert ask("test", "--rules", folder).stdout == "2 rules, 7 cases, 0 failed, 0 rules without cases\n"
+    assert ask("test", "sig.oom.queued", "--rules", folder).stdout.startswith("1 rules, 3 cases")
+    assert ask("selftest", "--rules", folder).stdout.startswith("2 of 2 rules of 1.2.0 did")
+    lock = json.loads(ask("lock", "--rules", folder).stdout)
+    assert (lock["pack"], lock["version"], len(lock["rules"])) == ("acme", "1.2.0", 2)
+    assert "acme:sig.oom.queued 1.0.0 (stable)" in ask("show", "acme:sig.oom.queued", "--rules", folder).stdout
+    team_pack.write(tmp_path / "packs/one")
+    team_pack.write(tmp_path / "packs/two", ("pack.yaml", "name: acme", "name: lab"))
+    done = ask("test", "--rules", "packs")
+    assert (done.exit_code, "name one of them: packs/one, packs/two" in done.stderr) == (2, True)
+
+
+def test_a_pack_that_the_old_revision_does_not_have_is_all_new(tmp_path: Path) -> None:
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    done = ask("diff", "HEAD", "--rules", str(team_pack.write(tmp_path / "team")))
+    assert done.stdout.endswith("0 changed, 2 added, 0 removed; 0 with too small a bump; the pack needs: minor\n")
+    assert done.exit_code == 0
+
+
+def test_schemas_for_editors_know_the_words_of_all_packs(tmp_path: Path) -> None:
+    team = team_pack.write(tmp_path / "team")
+    assert ask("schemas", "schemas", "--rules", str(team)).exit_code == 0
+    words = json.loads(Path("schemas/words.schema.json").read_text())["$defs"]
+    assert {"acme.queue_seconds", "oom.request_bytes"} <= set(words["facts"]["enum"])
+    assert {"acme.queued", "oom.fragmentation"} <= set(words["conclusions"]["enum"])
+    assert {"runbook", "definition"} <= set(words["references"]["enum"])
+    store = Registry().with_resources(
+        (path.name, Resource.from_contents(json.loads(path.read_text()))) for path in Path("schemas").glob("*.json")
+    )
+    for name in ("signatures/oom/queued.yaml", "signatures/oom/pieces.yaml"):
+        schema = json.loads(Path("schemas/signature.schema.json").read_text()) | {"$id": "signature.schema.json"}
+        plain = loads((team / name).read_bytes(), name).data
+        assert [
+            *Draft202012Validator(schema | {"$id": "signature.schema.json"}, registry=store).iter_errors(plain)
+        ] == []
+
+
+def test_the_words_that_editors_complete_by_are_those_of_the_shipped_rules() -> None:
+    """`make docs` writes them."""
+    kept = json.loads((rules_folder() / "schema/v1/words.schema.json").read_text("utf-8"))
+    assert kept == words_schema(load())
 
 
 def test_new_asks_for_what_is_not_given() -> None:

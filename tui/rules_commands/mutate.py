@@ -23,7 +23,8 @@ def mutate_command(
     """Change stable rules a little, and name the changes that none of their cases notices.
 
     Thresholds and factors are shifted by 5 % (whole numbers by at least one), operators turned to their neighbours,
-    conditions, exclusions and parts dropped, formulas bent. NAMES: ids, patterns (sig.oom.*), areas (oom), files.
+    conditions, exclusions and parts dropped, formulas bent. NAMES: ids, patterns (sig.oom.*), areas (oom), files;
+    experimental rules are changed too where NAMES are given.
     """
     from gpuwhy.engine.rule_cases import cases_beside
     from gpuwhy.engine.rule_mutants import survivors
@@ -32,7 +33,7 @@ def mutate_command(
     total, lived = 0, []
     with readable_cases(shown_folder(folder)):
         for rule in chosen(own_rules(kb), names):
-            if rule.status == "stable":
+            if rule.status == "stable" or (names and rule.status == "experimental"):
                 found, made = survivors(kb, rule, cases_beside(kb, rule, folder))
                 total += made
                 lived += [(rule, one.change) for one in found]
