@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpuwhy.kb import fact_file
-from gpuwhy.kb.facts import HOST, Fact, Origin, OriginKind, gpu
+from gpuwhy.kb.facts import HOST, Fact, Origin, OriginKind, Value, gpu
 from gpuwhy.kb.load import load, rules_folder
 
 HOSTS, GPUS, TIMES = 2000, 8, 3
@@ -33,7 +33,7 @@ def facts(number: int) -> Iterator[Fact]:
     yield Fact("host.driver_version", "550.54.15", None, HOST, origin)
     for index in range(GPUS):
         faulty = chance.random() < 0.05
-        read = {
+        read: dict[str, Value | None] = {
             "gpu.name": MACHINES[number % 3],
             "gpu.utilization_share": chance.uniform(0, 1),
             "gpu.memory_used_bytes": chance.uniform(1e9, 7e10),

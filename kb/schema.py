@@ -64,7 +64,7 @@ class _Linker:
 
 def _completes(node: dict[str, Any]) -> bool:
     """True for alternatives that are there for editors: known words, to complete what is typed, and anything else."""
-    first = next(iter(node.get("anyOf", ())), {})
+    first: Any = next(iter(node.get("anyOf", ())), None)
     return isinstance(first, dict) and str(first.get("$ref", "")).startswith(WORDS)
 
 

@@ -30,6 +30,12 @@ _REPORTED = re.compile(
 )
 _VENDOR = re.compile(rf"\b(?P<device>{ADDRESS}):\s{{1,6}}device \[(?P<vendor>[0-9a-f]{{4}}):[0-9a-f]{{4}}\]")
 _OURS = re.compile(rf"(?:NVRM: Xid \(|NVRM: GPU (?:at )?)(?:PCI:)?(?P<device>{ADDRESS})")
+_FOUND = re.compile(
+    rf"\bpci (?P<device>{ADDRESS}): \[(?P<vendor>[0-9a-f]{{4}}):[0-9a-f]{{4}}\] type [0-9a-f]{{2}}"
+    r" class 0x(?P<class>[0-9a-f]{6})\b"
+)
+"""What the kernel says of each device as it finds it (drivers/pci/probe.c). Classes that begin with 03 are displays: of
+NVIDIA they are GPUs, of others they may be the screen of a management controller."""
 _DETAIL = re.compile(rf"\b{ADDRESS}:\s{{1,8}}(?:\[\s?\d{{1,2}}\]|device \[)|\bAER: .{{0,60}}\b(?:error|TLP Header)")
 _HINTS = ("pcie bus error", "aer:", "available pcie bandwidth")
 _NVIDIA = "10de"
@@ -41,6 +47,8 @@ class _Log:
 
     def __init__(self) -> None:
         self.gpus: set[str] = set()
+        self.others: set[str] = set()
+        self.limited: dict[str, Line] = {}
         self.errors: dict[str, Counter[str]] = {}
         self.reports: dict[str, Counter[str]] = {}
         self.first: dict[str, Line] = {}
@@ -48,6 +56,9 @@ class _Log:
         self.claimed: set[int] = set()
 
     def line(self, line: Line) -> None:
+        found = _FOUND.search(line.text)
+        if found:
+            self._found(found)
         vendor = _VENDOR.search(line.text)
         if vendor and vendor["vendor"] == _NVIDIA:
             self._is_gpu(vendor["device"])
@@ -72,6 +83,14 @@ class _Log:
         if at:
             self.gpus.add(at[:-2])
 
+    def _found(self, found: re.Match[str]) -> None:
+        at = place(found["device"])
+        if found["class"].startswith("03"):
+            if found["vendor"] == _NVIDIA:
+                self._is_gpu(found["device"])
+        elif at and at.endswith(".0"):  # a further function of a GPU is its sound
+            self.others.add(at[:-2])
+
     def _count(self, into: dict[str, Counter[str]], line: Line, printed: str, severity: str) -> None:
         at = place(printed) or printed
         lowered = severity.lower()
@@ -88,10 +107,11 @@ def scan(text: Text) -> Iterator[Extract]:
         limited = _LIMITED.search(line.text)
         if limited:
             readings += list(_limited(limited, line))
+            log.limited.setdefault(limited["device"], line)
             claimed.add(line.number)
         else:
             log.line(line)
-    readings += list(_errors(log))
+    readings += [*_kinds(log), *_errors(log)]
     if readings:
         yield Extract(NAME, tuple(readings), claimed=frozenset(claimed | log.claimed))
 
@@ -104,6 +124,14 @@ def _limited(found: re.Match[str], line: Line) -> Iterator[Reading]:
     yield Reading("device.limit_speed_gigatransfers", float(found["speed"]), line.number, text, device)
     yield Reading("device.limit_width", int(found["width"]), line.number, text, device)
     yield Reading("device.limited_at", place(found["at"]) or found["at"], line.number, text, device)
+
+
+def _kinds(log: _Log) -> Iterator[Reading]:
+    """Of the devices whose path is limited: whether they are GPUs, where the text tells."""
+    for printed, line in log.limited.items():
+        at = (place(printed) or "")[:-2]
+        if at in log.gpus or at in log.others:
+            yield Reading("device.is_gpu", at in log.gpus, line.number, line.text.strip()[:200], device_at(printed))
 
 
 def _errors(log: _Log) -> Iterator[Reading]:

@@ -192,7 +192,7 @@ def test_what_a_change_can_reach_is_judged_alone_and_comes_to_the_same(
     path = new.folder / "derivations/oom/slack.yaml"
     path.write_text(path.read_text().replace("oom.request_bytes", "(2 * oom.request_bytes)"))
     new = Pack(load(new.folder, tmp_path / "cache"), new.folder)
-    assert corpus_diff.affected(old.kb, new.kb) == {"oom.pieces"}
+    assert corpus_diff.affected(old.kb, new.kb) == frozenset({"oom.pieces"})
     origin, failure = Origin(OriginKind.MEASURED, "log"), Entity("failure", "0", gpu(0))
     hosts: list[tuple[str, list[Fact], list[Absent]]] = []
     for power in (None, 35.0, 90.0):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from gpuwhy import __version__
 from gpuwhy.engine.lint_codes import CODES, Finding
@@ -68,7 +69,7 @@ def as_sarif(findings: Iterable[Finding]) -> str:
 
 def _place(one: Finding) -> dict[str, Any]:
     region = {"startLine": one.location.line, "startColumn": one.location.column}
-    return {"artifactLocation": {"uri": one.location.path}, "region": region}
+    return {"artifactLocation": {"uri": quote(one.location.path)}, "region": region}
 
 
 def as_github(findings: Iterable[Finding]) -> str:

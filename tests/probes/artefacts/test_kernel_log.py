@@ -201,6 +201,25 @@ def test_a_link_that_limits_a_device() -> None:
     assert found["device.limited_at", device] == "0000:01:00.0"
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_gpu"),
+    [
+        pytest.param("[10de:2330] type 00 class 0x030200 PCIe Endpoint", True, id="a GPU"),
+        pytest.param("[15b3:1021] type 00 class 0x020700 PCIe Endpoint", False, id="a network adapter"),
+        pytest.param("[10de:22a3] type 00 class 0x068000", False, id="an NVSwitch"),
+        pytest.param("[1a03:2000] type 00 class 0x030000", None, id="the screen of a management controller"),
+    ],
+)
+def test_whether_a_limited_device_is_a_gpu_is_told_by_its_class(kind: str, is_gpu: bool | None) -> None:
+    text = (
+        f"[    3.1] pci 0000:04:00.0: {kind}\n"
+        "[    3.2] pci 0000:04:00.1: [10de:22ba] type 00 class 0x040300\n"
+        "[   10.7] pci 0000:04:00.0: 252.048 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x16 link at"
+        " 0000:01:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)\n"
+    )
+    assert values(scan(kernel_pcie.FORMAT, text)).get(("device.is_gpu", "device:0000:04:00.0")) is is_gpu
+
+
 @pytest.mark.parametrize("line", ["", "kernel: usb 1-1", "[99 Feb] x", "Foo 99 25:61:61 host"])
 def test_a_line_without_a_time_has_none(line: str) -> None:
     assert stamp(line) is None
