@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.units import parse_quantity
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, pack_folder, shown_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, own_pack, own_rules, readable_cases, shown_folder
+from gpuwhy.tui.rules_option import rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_suggest import Suggestion
@@ -40,11 +39,11 @@ def suggest_command(context: click.Context, names: tuple[str, ...], write: bool,
     from gpuwhy.engine.rule_cases import cases_beside, cases_file
     from gpuwhy.engine.rule_suggest import suggestions
 
-    kb, folder = knowledge(rules), pack_folder(rules)
+    kb, folder = own_pack(rules)
     count, open_ones = 0, 0
-    try:
-        for rule in chosen(kb, names):
-            if rule.status != "stable":
+    with readable_cases(shown_folder(folder)):
+        for rule in chosen(own_rules(kb), names):
+            if rule.status != "stable" and not (names and rule.status == "experimental"):
                 continue
             cases = cases_beside(kb, rule, folder)
             made, failed = suggestions(kb, rule, cases)
@@ -57,10 +56,6 @@ def suggest_command(context: click.Context, names: tuple[str, ...], write: bool,
             if write and lines:
                 _append(path, lines)
             count, open_ones = count + len(made), open_ones + len(failed)
-    except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail("a test file cannot be used")
     out(f"{count} cases suggested; for {open_ones} changes and gaps none was found\n")
     context.exit(FOUND if count or open_ones else FINE)
 
