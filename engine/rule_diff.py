@@ -87,6 +87,48 @@ def compare(old: Pack, new: Pack) -> list[Change]:
     return found
 
 
+def words(old: Pack, new: Pack) -> list[Change]:
+    """What became of facts, conclusions, stages and what is set aside: no rule's version tells of it, the pack's does.
+
+    What a word means or is told as can flip verdicts and severities that no case of a rule shows, so that it needs a
+    major bump of the pack.
+    """
+    found = []
+    for name, before, after in _pairs(old.kb.facts, new.kb.facts):
+        found += _word_change(name, before, after, ("entity", "type", "unit", "choices"))
+    for name, before, after in _pairs(old.kb.conclusions, new.kb.conclusions):
+        found += _word_change(name, before, after, ("kind", "explains"))
+    was, now = ({one.id: one for pack in each.kb.packs for one in pack.set_aside} for each in (old, new))
+    for name in sorted({*was, *now}):
+        left, right = was.get(name), now.get(name)
+        if (left and left.by) != (right and right.by) or (left is None) != (right is None):
+            told = "is set aside" if right is not None else "is used again"
+            found.append(Change(name, "word", "", "", "major", "none", (f"it {told}",)))
+    if old.kb.pipeline != new.kb.pipeline:
+        found.append(Change("pipeline.yaml", "word", "", "", "major", "none", ("the stages of a step differ",)))
+    return found
+
+
+def _pairs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if before != after:
+            yield name, before, after
+
+
+def _word_change(name: str, before: Any, after: Any, grave: tuple[str, ...]) -> Iterator[Change]:
+    if after is None:
+        yield Change(name, "word", "", "", "major", "none", ("the word was removed",))
+    elif before is not None:
+        parts = tuple(
+            (field, _plain(getattr(before, field) or ""), _plain(getattr(after, field) or ""))
+            for field in grave
+            if getattr(before, field) != getattr(after, field)
+        )
+        reasons = tuple(f"its {field} changed" for field, _, _ in parts) or ("words only",)
+        yield Change(name, "word", "", "", "major" if parts else "patch", "none", reasons, logic=parts)
+
+
 def pack_bump(changes: Iterable[Change]) -> str:
     """The bump that the pack needs: the largest of its rules; a new rule is minor, a removed one major."""
     needed = ["minor" if one.kind == "added" else one.needed for one in changes]

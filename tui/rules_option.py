@@ -46,14 +46,14 @@ def loaded(folders: tuple[Path, ...]) -> KnowledgeBase:
     try:
         return load_stack(folders)
     except KnowledgeError as error:
-        unusable(error)
+        unusable(error, hint="`--rules shipped` leaves packs out" if len(folders) > 1 else "")
 
 
-def unusable(error: KnowledgeError, what: str = "the rules cannot be used") -> NoReturn:
+def unusable(error: KnowledgeError, what: str = "the rules cannot be used", hint: str = "") -> NoReturn:
     """End the process: the rules are broken, and this is how."""
     for problem in error.problems:
         click.echo(str(problem), err=True)
-    fail(f"{what}, for the {len(error.problems)} reason(s) above")
+    fail(f"{what}, for the {len(error.problems)} reason(s) above", hint)
 
 
 overlay_option = click.option(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpuwhy.engine import corpus_diff
-from gpuwhy.engine.rule_diff import Change, Flip, Pack, bump, compare, pack_bump
+from gpuwhy.engine.rule_diff import Change, Flip, Pack, bump, compare, pack_bump, words
 from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, gpu
 from gpuwhy.kb.load import load
+from tests.kb import team_pack
 from tests.kb.pack import write
 
 RULE = """\
@@ -96,8 +97,8 @@ def test_the_cases_that_flip_and_the_logic_are_told(tmp_path: Path) -> None:
 
 
 def test_the_sentence_is_told_before_and_after(tmp_path: Path) -> None:
-    words = ("is waiting", "is spent waiting")
-    (change,) = compare(version(tmp_path / "a/pack"), version(tmp_path / "b/pack", words))
+    edit = ("is waiting", "is spent waiting")
+    (change,) = compare(version(tmp_path / "a/pack"), version(tmp_path / "b/pack", edit))
     assert change.sentence == ("55 % of the step is waiting", "55 % of the step is spent waiting")
 
 
@@ -187,8 +188,8 @@ def test_what_a_change_can_reach_is_judged_alone_and_comes_to_the_same(
 ) -> None:
     """Hosts around both thresholds, with what the edited derivation and signatures read: each known or not."""
     edit = ("fact: step.wait_share, op: ge, value: 0.25", "fact: oom.slack_share, op: ge, value: 0.4")
-    words = ("{step.wait_share} of the step is waiting", "b")
-    old, new = version(tmp_path / "a/pack", edit, words), version(tmp_path / "b/pack", edit, words)
+    says = ("{step.wait_share} of the step is waiting", "b")
+    old, new = version(tmp_path / "a/pack", edit, says), version(tmp_path / "b/pack", edit, says)
     path = new.folder / "derivations/oom/slack.yaml"
     path.write_text(path.read_text().replace("oom.request_bytes", "(2 * oom.request_bytes)"))
     new = Pack(load(new.folder, tmp_path / "cache"), new.folder)
@@ -217,3 +218,28 @@ def test_a_word_that_differs_leaves_nothing_out(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("choices: [train, serve]", "choices: [train, serve, tune]"))
     assert corpus_diff.affected(old.kb, load(new.folder, tmp_path / "cache")) is None
     assert corpus_diff.affected(old.kb, old.kb) == frozenset()
+
+
+def test_words_of_the_pack_that_mean_something_else_need_a_major_bump_of_the_pack(tmp_path: Path) -> None:
+    old, new = version(tmp_path / "a/pack"), version(tmp_path / "b/pack")
+    assert words(old, new) == []
+    path = new.folder / "conclusions/all.yaml"
+    path.write_text(path.read_text().replace("id: slow.input, kind: cause", "id: slow.input, kind: normal"))
+    path = new.folder / "facts/all.yaml"
+    path.write_text(path.read_text().replace('says: "Asked for."', 'says: "Wanted."'))
+    found = words(old, Pack(load(new.folder, tmp_path / "cache"), new.folder))
+    assert [(one.id, one.needed, one.reasons) for one in found] == [
+        ("oom.request_bytes", "patch", ("words only",)),
+        ("slow.input", "major", ("its kind changed",)),
+    ]
+    assert found[1].logic == (("kind", "cause", "normal"),)
+    assert pack_bump(found) == "major"
+
+
+def test_rules_that_are_set_aside_need_a_major_bump_of_the_pack(tmp_path: Path) -> None:
+    line = '  - {id: sig.oom.capacity-of-card, reason: "our cards are partitioned by a scheduler of our own"}\n'
+    old = team_pack.write(tmp_path / "a/acme", ("pack.yaml", f"disable:\n{line}", ""))
+    new = team_pack.write(tmp_path / "b/acme")
+    packs = [Pack(load(folder, tmp_path / "cache"), folder) for folder in (old, new)]
+    assert [(one.id, one.reasons) for one in words(*packs)] == [("sig.oom.capacity-of-card", ("it is set aside",))]
+    assert [one.reasons for one in words(*reversed(packs))] == [("it is used again",)]

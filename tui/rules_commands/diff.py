@@ -47,7 +47,7 @@ def diff_command(
     with tempfile.TemporaryDirectory(prefix="gpuwhy-rules-") as space:
         old = _pack(_at(folder, base, Path(space) / "base"), base, beside)
         new = _pack(_at(folder, head, Path(space) / "head") if dots and head else folder, head or "now", beside)
-        changes = rule_diff.compare(old, new)
+        changes = [*rule_diff.compare(old, new), *([] if old.absent else rule_diff.words(old, new))]
         hosts = corpus_diff.compare(old.kb, new.kb, _hosts(corpus)) if corpus else None
     found = Comparison(base, head if dots and head else "now", tuple(changes), hosts)
     out(as_markdown(found) if form == "md" else as_text(found))

@@ -65,6 +65,7 @@ def as_markdown(found: Comparison) -> str:
         sign = "" if one not in found.short else " ❌"
         versions = " → ".join(version for version in (one.before, one.after) if version)
         why = _cell("; ".join(one.reasons) or one.kind)
+        versions = versions or "word of the pack"
         lines.append(f"| `{one.id}` | {versions} | {one.needed} | {one.given}{sign} | {why} |")
     for one in found.changes:
         lines += _details(one)
@@ -85,6 +86,8 @@ def _details(one: Change) -> Iterator[str]:
 
 
 def _head(one: Change, found: Comparison) -> str:
+    if one.kind == "word":
+        return f"{one.id}: the pack needs {one.needed}"
     if one.kind != "changed":
         return f"{one.id} {one.kind} ({one.after or one.before})"
     verdict = "not enough" if one in found.short else "ok"
@@ -115,6 +118,8 @@ def _host_lines(found: Comparison) -> list[str]:
 def _sum(found: Comparison) -> str:
     counts = {kind: sum(one.kind == kind for one in found.changes) for kind in ("changed", "added", "removed")}
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    words = sum(one.kind == "word" for one in found.changes)
+    text += f", {words} word{'s' if words > 1 else ''} changed" if words else ""
     return f"{text}; {len(found.short)} with too small a bump; the pack needs: {pack_bump(found.changes)}"
 
 
