@@ -93,7 +93,7 @@ def words(old: Pack, new: Pack) -> list[Change]:
     What a word means or is told as can flip verdicts and severities that no case of a rule shows, so that it needs a
     major bump of the pack.
     """
-    found = []
+    found: list[Change] = []
     for name, before, after in _pairs(old.kb.facts, new.kb.facts):
         found += _word_change(name, before, after, ("entity", "type", "unit", "choices"))
     for name, before, after in _pairs(old.kb.conclusions, new.kb.conclusions):
