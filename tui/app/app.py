@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +15,7 @@ from textual.binding import Binding
 
 from gpuwhy.tui.app.messages import Glanced, RulesRead, SnapshotTaken
 from gpuwhy.tui.app.screens.start import StartScreen
-from gpuwhy.tui.app.terminal import calm, plain_driver, theme
+from gpuwhy.tui.app.terminal import calm, driver, theme
 from gpuwhy.tui.incident import journal as journals
 from gpuwhy.tui.incident.events import SYMPTOMS, Added, Answered, Applied, Event, Looked, Supposed, Verified, Withdrawn
 
@@ -33,7 +36,10 @@ class GpuwhyApp(App[None]):
 
     CSS_PATH = ["app.tcss", "screens/start.tcss"]  # noqa: RUF012 - as Textual declares it; one reading of style sheets
     TITLE = "gpuwhy"
-    BINDINGS = [Binding("ctrl+q", "quit", "Quit", show=False, priority=True)]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012 - as Textual declares it
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -42,7 +48,7 @@ class GpuwhyApp(App[None]):
         resume: str | None = None,
         events: tuple[Event, ...] = (),
     ) -> None:
-        super().__init__(driver_class=plain_driver(), ansi_color=True)
+        super().__init__(driver_class=driver(), ansi_color=True)
         self.theme = theme()
         self._read_rules, self._rules_read = rules, threading.Event()
         self._kb: KnowledgeBase | None = None
@@ -64,6 +70,8 @@ class GpuwhyApp(App[None]):
 
     def on_mount(self) -> None:
         """Whatever was asked for on the command line; the rest begins when the first screen stands."""
+        with suppress(ValueError, RuntimeError, NotImplementedError):  # not from every thread, nor on every system
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
         if self._resume is not None:
             self.action_resume(self._resume)
         elif self._events:
@@ -201,8 +209,8 @@ class GpuwhyApp(App[None]):
         self.session = Session(self.kb, journals.Journal(name))
         if symptom is not None:
             self.session.start(symptom)
-        if self.session.journal is not None and self.session.journal.trouble:
-            self.notify(f"The incident is not kept: {self.session.journal.trouble}", severity="warning", markup=False)
+        if self.session.trouble:
+            self.notify(f"The incident is not kept: {self.session.trouble}", severity="warning", markup=False)
         self.snapshot = None
         self.push_screen(DiagnosisScreen())
 
@@ -243,8 +251,8 @@ class GpuwhyApp(App[None]):
 
     def action_leave(self) -> None:
         """Back to the start; the incident is kept."""
-        if self.session is not None and self.session.journal is not None:
-            self.session.journal.close()
+        if self.session is not None:
+            self.session.close()
         self.session = None
         self.pop_screen()
 
@@ -361,17 +369,14 @@ class GpuwhyApp(App[None]):
         assert self.session is not None
         found = self.session.verification(fix, conclusion)
         self._take(Verified(fix, found.outcome))
-        lines = [f"{found.outcome.upper()}: {found.because}"]
-        lines += [f"{one.fact}: before {one.before}, after {one.after} ({one.wanted})" for one in found.figures]
-        return "\n".join(lines)
+        return found.told
 
     def action_report(self) -> None:
         """The report for the ticket."""
         if self.snapshot is not None:
-            name = self.session.journal.name if self.session is not None and self.session.journal is not None else ""
             from gpuwhy.tui.app.screens.report import ReportScreen
 
-            self.push_screen(ReportScreen(self.snapshot, name))
+            self.push_screen(ReportScreen(self.snapshot, self.session.name if self.session is not None else ""))
 
     def action_help(self) -> None:
         """What the keys of this screen do."""
@@ -379,9 +384,15 @@ class GpuwhyApp(App[None]):
 
         self.push_screen(TextScreen("Help", getattr(self.screen, "HELP", "") or "Escape goes back."))
 
-    async def action_quit(self) -> None:
-        """End; the incident is kept."""
-        self.exit()
+    def action_interrupt(self) -> None:
+        """Ctrl-C leaves what is on top, as Escape does; from the start and from a diagnosis it leaves the program.
+
+        It ends a look, and what was seen counts, as on the command line.
+        """
+        if action := getattr(self.screen, "INTERRUPT", ""):
+            self.call_later(self.screen.run_action, action)
+        else:
+            self.simulate_key("escape")
 
     def on_unmount(self) -> None:
         """However it ends, nothing goes on in threads."""

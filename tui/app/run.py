@@ -22,6 +22,8 @@ def run(resume: str | None = None, demo: bool = False, rules: Path | None = None
     title = f"gpuwhy {__version__}   {platform.node()}"
     app = GpuwhyApp(lambda: read_rules(rules), title, resume, demo_events() if demo else ())
     app.run()
+    if app.session is not None and app.session.name:
+        print(f"The incident is kept: gpuwhy incident resume {app.session.name}")
     if app.rules_trouble is not None:
         from gpuwhy.kb.errors import KnowledgeError
         from gpuwhy.tui.rules_option import unusable

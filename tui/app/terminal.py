@@ -11,8 +11,10 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from textual.driver import Driver
+if TYPE_CHECKING:
+    from textual.driver import Driver
 
 SWITCH = "GPUWHY_ASCII"
 """Environment variable: 1 for plain signs, 0 for all, whatever the locale says."""
@@ -68,19 +70,13 @@ def plain(text: str) -> str:
     return text if text.isascii() else "".join(map(plain_sign, text))
 
 
-def plain_driver() -> type[Driver] | None:
-    """The driver that writes plain signs, where those are needed; None: Textual's own choice."""
-    if not plain_signs() or sys.platform == "win32":
+def driver() -> type[Driver] | None:
+    """The driver that reads and writes this terminal; None: Textual's own choice, as for a browser."""
+    if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
         return None
-    from textual.drivers.linux_driver import LinuxDriver
+    from gpuwhy.tui.app.driver import PlainDriver, SteadyDriver
 
-    class PlainDriver(LinuxDriver):
-        """Writes ASCII alone."""
-
-        def write(self, data: str) -> None:
-            super().write(plain(data))
-
-    return PlainDriver
+    return PlainDriver if plain_signs() else SteadyDriver
 
 
 def theme(environment: Mapping[str, str] | None = None) -> str:

@@ -92,6 +92,21 @@ class Session:
             self._gathered = None
 
     @property
+    def name(self) -> str:
+        """Under which name the incident is kept; empty where it is not."""
+        return self.journal.name if self.journal is not None and not self.journal.trouble else ""
+
+    @property
+    def trouble(self) -> str:
+        """Why the incident is no longer kept; empty where it is, or where nothing was to be."""
+        return self.journal.trouble if self.journal is not None else ""
+
+    def close(self) -> None:
+        """Nothing more will happen."""
+        if self.journal is not None:
+            self.journal.close()
+
+    @property
     def symptom(self) -> str:
         """What the person came with."""
         return next((one.symptom for one in self.events if isinstance(one, Started)), "look")
@@ -175,7 +190,7 @@ class Session:
             applied=tuple(one.fix for one in self.events if isinstance(one, Applied)),
             outcomes=tuple((one.fix, one.outcome) for one in self.events if isinstance(one, Verified)),
             sources=tuple(dict.fromkeys(name for name, _ in gathered.formats)),
-            trouble=self.journal.trouble if self.journal is not None else "",
+            trouble=self.trouble,
             supposed=tuple(self.supposed.items()),
             courses=next((from_text(one.vitals) for one in reversed(self.events) if isinstance(one, Looked)), ()),
         )

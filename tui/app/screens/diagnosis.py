@@ -30,6 +30,7 @@ class DiagnosisScreen(Screen[None]):
     """Shows a snapshot; what a person does with it goes to the application."""
 
     CSS_PATH = "diagnosis.tcss"
+    INTERRUPT = "app.quit"
     HELP = (
         "Up and down mark a conclusion; Enter goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
         'question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out. '

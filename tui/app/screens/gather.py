@@ -30,6 +30,7 @@ class GatherScreen(Screen[Looked | None]):
     """Dismisses with what was seen, or with None if that is nothing."""
 
     CSS_PATH = "gather.tcss"
+    INTERRUPT = "go_on"
     HELP = (
         "Probes run side by side for the time that is told at the top; nothing is changed, and no privilege is needed. "
         "Enter goes on with what was seen so far. c cancels the probe that is marked: what it saw does not count. r "

@@ -42,11 +42,11 @@ class OpenScreen(ModalScreen[str | None]):
         """List what begins as typed."""
         entries = self.query_one("#entries", OptionList)
         entries.clear_options()
-        entries.add_options([Option(Content(_shown(one)), str(one)) for one in _matching(changed.value)])
+        entries.add_options([Option(Content(_shown(one)), str(one)) for one in _matching(meant(changed.value))])
 
     def on_input_submitted(self, submitted: Input.Submitted) -> None:
         """Take the path if something is there."""
-        path = Path(submitted.value).expanduser()
+        path = Path(meant(submitted.value)).expanduser()
         if path.exists():
             self.dismiss(str(path))
         else:
@@ -62,7 +62,9 @@ class OpenScreen(ModalScreen[str | None]):
 
     def action_complete(self) -> None:
         """Type what all entries have in common."""
-        found = [f"{one}{os.sep if one.is_dir() else ''}" for one in _matching(self.query_one("#path", Input).value)]
+        found = [
+            f"{one}{os.sep if one.is_dir() else ''}" for one in _matching(meant(self.query_one("#path", Input).value))
+        ]
         if found:
             self._type(_start_of_all(found))
 
@@ -75,6 +77,14 @@ class OpenScreen(ModalScreen[str | None]):
         path.value = text
         path.cursor_position = len(text)
         path.focus()
+
+
+def meant(typed: str) -> str:
+    """The path that is meant: one that begins at the root or at home after another one stands for itself.
+
+    A person types `/var/log` behind the folder that stands there already.
+    """
+    return typed[max((typed.rfind(mark) + 1 for mark in ("//", "/~")), default=0) :]
 
 
 def _matching(typed: str) -> list[Path]:

@@ -26,6 +26,7 @@ MOST_INCIDENTS = 20
 class StartScreen(Screen[None]):
     """Beneath every other screen: it tells the application what was chosen. Its style sheet is read with the app's."""
 
+    INTERRUPT = "app.quit"
     HELP = "Choose what is wrong with 1 to 5, or paste (p) or open (o) what you have: it is read at once. r takes up\
  the incident that is marked on the right."
     BINDINGS: ClassVar[list[BindingType]] = [
