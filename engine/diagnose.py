@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gpuwhy.engine.catalogue import with_catalogue
 from gpuwhy.engine.conclusions import conclude
@@ -18,11 +18,18 @@ from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import replace
 
 
-def diagnose(kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True) -> Diagnosis:
-    """The diagnosis of these facts. `ask` False leaves out the search for the next question."""
+def diagnose(
+    kb: KnowledgeBase, base: FactBase, language: str = "en", ask: bool = True, areas: Collection[str] = ()
+) -> Diagnosis:
+    """The diagnosis of these facts. `ask` False leaves out the search for the next question.
+
+    `areas` are those of the trouble (`slow`, `oom`): questions are asked about it where nothing is known yet.
+    """
     base = with_catalogue(kb, base)
     world = World(kb.facts, base)
-    return reason(kb, base, world, derive(kb.derivations.in_play(world.known), world), language=language, ask=ask)
+    return reason(
+        kb, base, world, derive(kb.derivations.in_play(world.known), world), language=language, ask=ask, areas=areas
+    )
 
 
 def reason(
@@ -34,6 +41,7 @@ def reason(
     engine: str = "proof",
     language: str = "en",
     ask: bool = True,
+    areas: Collection[str] = (),
 ) -> Diagnosis:
     """The diagnosis of a world that already has its derived facts; `engine` says which reading gave them, and why."""
     results = evaluate(kb.signatures.in_play(world.known), world, language)
@@ -43,7 +51,7 @@ def reason(
     return Diagnosis(
         conclusions=tuple(standing),
         ruled_out=tuple(one for one in found if one.status is Status.RULED_OUT),
-        questions=questions(kb, base, standing, language) if ask else (),
+        questions=questions(kb, base, found, language, areas) if ask else (),
         gain=expected_gain(kb, world),
         facts=tuple(known.facts()),
         absent=base.absent,

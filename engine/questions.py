@@ -7,8 +7,9 @@ again as if it were known. A fact is worth the conclusions that its answers woul
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import derive
@@ -22,14 +23,31 @@ from gpuwhy.kb.texts import say
 
 COST: Mapping[str, float] = dict(zip(EFFORTS, (1.0, 2.0, 3.0, 10.0), strict=True))
 MAX_TRIED = 24
+MAX_UNHEARD = 40
+
+PRIOR: Mapping[Status | None, float] = {Status.LIKELY: 3.0, Status.POSSIBLE: 2.0, None: 1.0}
+"""How likely a conclusion is before the answer, in proportion; None: nothing speaks of it yet."""
+
+FITS: Mapping[Status | None, float] = {
+    Status.CONFIRMED: 1.0, Status.LIKELY: 1.0, Status.POSSIBLE: 0.6, None: 0.1, Status.RULED_OUT: 0.02,
+}  # fmt: skip
+"""How well an answer fits a conclusion that holds, by how it stands after the answer."""
+
+BITS_OF_A_PART = 0.02
+"""What a fact is worth beside its own information if all open conclusions read it: it may decide with another."""
 
 
 def questions(
-    kb: KnowledgeBase, base: FactBase, found: Sequence[Conclusion], language: str = "en"
+    kb: KnowledgeBase, base: FactBase, found: Sequence[Conclusion], language: str = "en", areas: Collection[str] = ()
 ) -> tuple[Question, ...]:
-    """Questions worth asking, best first. `base` holds the given facts, without derived ones."""
+    """Questions worth asking, best first. `base` holds the given facts, without derived ones.
+
+    `areas` are those of the trouble that a person came with: as long as no cause in them stands, all of them are asked
+    about.
+    """
     open_ones = [one for one in found if one.status in (Status.LIKELY, Status.POSSIBLE)]
-    if not open_ones:
+    unheard = _unheard(kb, found, areas)
+    if not open_ones and not unheard:
         return ()
     base = _relevant(kb, base)
     world = World(kb.facts, base)
@@ -38,9 +56,12 @@ def questions(
     asleep = _causes(kb, found)
     for fact in _entrances(kb, asleep, world) if asleep else ():
         wanted.setdefault(fact.id, (fact, _entity(fact, JOB, world)))
-    now.update(dict.fromkeys(asleep))
     tried = list(wanted.values())[:MAX_TRIED]
-    asked = [_worth(kb, base, fact, entity, now, language) for fact, entity in tried]
+    for fact in _readable(kb, unheard, world)[:MAX_UNHEARD]:
+        if fact.id not in wanted:
+            tried.append((fact, _entity(fact, JOB, world)))
+    now.update(dict.fromkeys((*asleep, *unheard)))
+    asked = [_worth(kb, base, fact, entity, now, language, bool(unheard)) for fact, entity in tried]
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
 
 
@@ -76,6 +97,22 @@ def _causes(kb: KnowledgeBase, found: Sequence[Conclusion]) -> list[str]:
         for name, spec in kb.conclusions.items()
         if name not in names and _area(name) in areas and not loose.isdisjoint(spec.explains)
     ]
+
+
+def _unheard(kb: KnowledgeBase, found: Sequence[Conclusion], areas: Collection[str]) -> list[str]:
+    """The causes in these areas of which nothing speaks yet; none once one of them is known."""
+    known = {one.id: one.status for one in found}
+    names = [name for name, spec in kb.conclusions.items() if spec.kind == "cause" and _area(name) in areas]
+    if any(name in known and known[name].asserted for name in names):
+        return []
+    return [name for name in names if name not in known]
+
+
+def _readable(kb: KnowledgeBase, causes: Sequence[str], world: World) -> list[FactSpec]:
+    """What a person can be asked that rules about these causes read, what most of them read first."""
+    read = needs_of(kb)
+    times = Counter(name for one in kb.signatures.outlines if set(one.about) & set(causes) for name in read[one.id])
+    return [kb.facts[name] for name, _ in times.most_common() if kb.facts[name].ask and name not in world.known]
 
 
 def _area(conclusion: str) -> str:
@@ -138,8 +175,12 @@ def _worth(
     entity: Entity,
     now: Mapping[str, Status | None],
     language: str,
+    searching: bool,
 ) -> Question | None:
-    """The question about a fact, if answers to it would change a conclusion; `now` is how those stand."""
+    """The question about a fact, if answers to it would change a conclusion; `now` is how those stand.
+
+    While `searching` for a first cause, a fact that only together with others decides anything is asked for as well.
+    """
     read = needs_of(kb)
     touched = {name for outline in kb.signatures.outlines if spec.id in read[outline.id] for name in outline.about}
     names = touched & now.keys()
@@ -149,9 +190,8 @@ def _worth(
     derived = frozenset().union(*(read[one.id] for one in concerned))
     outcomes = [_outcome(kb, base, spec, entity, value, concerned, derived) for value in _answers(kb, spec, concerned)]
     separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
-    if not separates:
+    if not separates and not searching:
         return None
-    settled = sum(_settles(now[name], outcome.get(name)) for outcome in outcomes for name in separates) / len(outcomes)
     cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
     effort = cheapest.effort if cheapest else "question"
     return Question(
@@ -161,17 +201,36 @@ def _worth(
         how=say(cheapest.says, language) if cheapest else "",
         command=cheapest.command if cheapest else "",
         effort=effort,
-        separates=separates,
+        separates=separates or tuple(sorted(names)),
         answers=tuple((one.value, say(one.says, language)) for one in spec.answers),
-        worth=settled / COST[effort],
+        worth=(_bits(outcomes, now) + BITS_OF_A_PART * len(names) / len(now)) / COST[effort],
     )
 
 
-def _settles(now: Status | None, then: Status | None) -> float:
-    """How much an answer settles one conclusion: ruled out or confirmed counts whole, a step towards it half."""
-    if then is now:
+def _bits(outcomes: Sequence[Mapping[str, Status]], now: Mapping[str, Status | None]) -> float:
+    """The expected information of an answer about which of the open conclusions holds, or none of them, in bits.
+
+    Of each, an answer is the likelier the better the conclusion stands after it; of those that do not read the fact,
+    all answers are equally likely.
+    """
+    if not outcomes:
         return 0.0
-    return 1.0 if then in (None, Status.CONFIRMED, Status.RULED_OUT) else 0.5
+    even = [1 / len(outcomes)] * len(outcomes)
+    weighed = [(PRIOR[status], _fits([outcome.get(name) for outcome in outcomes])) for name, status in now.items()]
+    weighed.append((PRIOR[None], even))
+    whole = sum(weight for weight, _ in weighed)
+    overall = [sum(weight * given[at] for weight, given in weighed) / whole for at in range(len(outcomes))]
+    return sum(
+        weight / whole * share * math.log2(share / mean)
+        for weight, given in weighed
+        for share, mean in zip(given, overall, strict=True)
+    )
+
+
+def _fits(statuses: Sequence[Status | None]) -> list[float]:
+    """How likely each answer is if a conclusion holds, by how it stands after each answer."""
+    fits = [FITS[status] for status in statuses]
+    return [one / sum(fits) for one in fits]
 
 
 _NEEDS: dict[str, dict[str, frozenset[str]]] = {}

@@ -6,7 +6,7 @@ everything again. Where durable_rules cannot be loaded, or has no room for so ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from gpuwhy.engine.catalogue import described
@@ -24,17 +24,25 @@ ENGINES = ("auto", "chaining", "proof")
 
 
 def diagnose_with(
-    kb: KnowledgeBase, base: FactBase, engine: str = "auto", language: str = "en", ask: bool = True
+    kb: KnowledgeBase,
+    base: FactBase,
+    engine: str = "auto",
+    language: str = "en",
+    ask: bool = True,
+    areas: Collection[str] = (),
 ) -> Diagnosis:
-    """The diagnosis by the engine asked for (`auto`, `chaining`, `proof`); `auto` is proof, for one diagnosis."""
+    """The diagnosis by the engine asked for (`auto`, `chaining`, `proof`); `auto` is proof, for one diagnosis.
+
+    `areas` are those of the trouble that a person came with (see `diagnose`).
+    """
     if engine not in ENGINES:
         raise ValueError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
     if engine != "chaining":
-        return diagnose(kb, base, language, ask)
+        return diagnose(kb, base, language, ask, areas)
     live = LiveDiagnosis(kb, engine)
     try:
         live.tell(base.facts(), base.absent)
-        return live.diagnosis(language, ask)
+        return live.diagnosis(language, ask, areas)
     finally:
         live.close()
 
@@ -76,14 +84,21 @@ class LiveDiagnosis:
         self._base = FactBase(self._base.by_key, (*self._base.absent, *missing), self._base.contradictions)
         self._base = self._base.with_facts(news)
 
-    def diagnosis(self, language: str = "en", ask: bool = True) -> Diagnosis:
+    def diagnosis(self, language: str = "en", ask: bool = True, areas: Collection[str] = ()) -> Diagnosis:
         """The diagnosis of everything told so far."""
         if self._session is None:
-            found = diagnose(self._kb, self._base, language, ask)
+            found = diagnose(self._kb, self._base, language, ask, areas)
             return Diagnosis(**(vars(found) | {"engine": self.engine}))
         derived = _with_inputs(self._session)
         found = reason(
-            self._kb, self._base, self._session.world, derived, engine=self.engine, language=language, ask=ask
+            self._kb,
+            self._base,
+            self._session.world,
+            derived,
+            engine=self.engine,
+            language=language,
+            ask=ask,
+            areas=areas,
         )
         assert not (wrong := disagreements(self._session)), wrong
         return found

@@ -134,3 +134,36 @@ def test_the_answers_a_person_may_give_come_with_the_question() -> None:
     specs["job.mode"] = replace(specs["job.mode"], answers=answers)
     (question,) = asked(specs, [signature("sig.a", "job", TRAINS)])
     assert question.answers == (("train", "it trains"), ("serve", "it serves"))
+
+
+def asked_about(
+    specs: dict[str, FactSpec], areas: tuple[str, ...], *facts: Fact, derivations: Iterable[Derivation] = ()
+) -> list[str]:
+    found = diagnose(knowledge(derivations, GATED, specs=specs), base(*facts), areas=areas)
+    return [one.fact for one in found.questions]
+
+
+GATED = [
+    signature("sig.a", "job", TRAINS, "slow.a", given=FLAG),
+    signature("sig.b", "job", is_("job.share", "gt", 0.5), "slow.b", given=Not(FLAG)),
+]
+
+
+def test_where_nothing_is_known_the_trouble_says_what_is_asked_about() -> None:
+    specs = askable(job__flag="question")
+    assert asked_about(specs, ()) == []
+    assert asked_about(specs, ("oom",)) == []
+    assert asked_about(specs, ("slow",)) == ["job.flag"]  # it opens the way to either cause
+
+
+def test_a_fact_that_decides_only_with_another_is_asked_while_no_cause_is_known() -> None:
+    specs = askable(job__total="reading", host__cores="reading")
+    parts = [derivation("job.share", "job", "job.total / host.cores")]
+    unknown = fact("job.flag", False)
+    assert asked_about(specs, (), unknown, derivations=parts) == []
+    assert set(asked_about(specs, ("slow",), unknown, derivations=parts)) == {"job.total", "host.cores"}
+
+
+def test_once_a_cause_stands_the_others_of_its_area_are_left_alone() -> None:
+    specs = askable(job__share="reading", job__mode="question")
+    assert asked_about(specs, ("slow",), fact("job.flag", True), fact("job.mode", "train")) == []

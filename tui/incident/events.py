@@ -16,6 +16,14 @@ SYMPTOMS: Mapping[str, str] = {
 }
 """What a person came with, and how it is called."""
 
+AREAS: Mapping[str, tuple[str, ...]] = {
+    "slow": ("slow", "comm"),
+    "oom": ("oom",),
+    "serve": ("serve",),
+    "broken": ("hardware", "env"),
+}
+"""The areas of conclusions that a symptom belongs to: questions are asked about them where nothing is known yet."""
+
 IMPLIED: Mapping[str, tuple[str, str]] = {"slow": ("job.kind", "training"), "serve": ("job.kind", "serving")}
 """What goes with a symptom as if it had been answered: nobody is asked what they have just said."""
 

@@ -13,6 +13,7 @@ from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.read import Gathered, gather
 from gpuwhy.tui.incident.events import (
+    AREAS,
     IMPLIED,
     Added,
     Answered,
@@ -179,7 +180,9 @@ class Session:
             for fact, value, kind, source in told
             if value is not None and not self.check(fact, value)
         ]
-        report = Report(self.kb, gathered, diagnose_with(self.kb, base.with_facts(said)))
+        report = Report(
+            self.kb, gathered, diagnose_with(self.kb, base.with_facts(said), areas=AREAS.get(self.symptom, ()))
+        )
         asked = {fact.rpartition("/")[2] for fact in self.answers}
         made = Snapshot(
             symptom=self.symptom,
