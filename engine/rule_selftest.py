@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.rule_cases import AnyRule, Case, cases_beside
-from gpuwhy.engine.rule_tests import FIRES, against, prepare, say
+from gpuwhy.engine.rule_tests import FIRES, HOLDS, against, prepare, say
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import FactBase
@@ -34,7 +34,7 @@ def does(case: Case) -> bool:
     if isinstance(case.rule, Signature):
         return case.expect in FIRES
     if isinstance(case.rule, Selection):
-        return case.expect in ("rejected", "warned", "noted")
+        return case.expect in HOLDS.values()
     return case.expect == "offered" if isinstance(case.rule, Fix) else case.expect != "underived"
 
 

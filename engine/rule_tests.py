@@ -22,6 +22,9 @@ _EXPECT = {
     None: "silent",
 }
 
+HOLDS = {"reject": "rejected", "open": "open", "warn": "warned", "know": "told", "note": "noted"}
+"""What a case of a selection rule expects where the rule holds, by what it leads to."""
+
 FIRES = ("confirmed", "likely")
 """What a case of a signature expects where the signature asserts its conclusion."""
 
@@ -66,7 +69,7 @@ def say(rule: AnyRule, world: World) -> Said:
         made = offer(rule, world, entity)
         return Said("offered" if made is not None and made.offered else "not-offered")
     if isinstance(rule, Selection):
-        holds = {"reject": "rejected", "warn": "warned", "note": "noted"}[rule.then]
+        holds = HOLDS[rule.then]
         truth = judge(rule.when, world, JOB).truth
         return Said({Truth.TRUE: holds, Truth.FALSE: "kept", Truth.UNKNOWN: "unknown"}[truth])
     return _of_signature(rule, world)

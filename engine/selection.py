@@ -8,17 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpuwhy.engine import costs
-from gpuwhy.engine.model import Truth
+from gpuwhy.engine.derive import Derived, derive
+from gpuwhy.engine.model import Truth, Verdict
 from gpuwhy.engine.proof import judge
+from gpuwhy.engine.sizing import Estimate
 from gpuwhy.engine.view import World
-from gpuwhy.engine.workload import Work, memory, needs, offered
+from gpuwhy.engine.workload import Work, memory, needs, offered, parts
 from gpuwhy.kb.conditions import FactRef
-from gpuwhy.kb.facts import JOB, Fact, FactBase
+from gpuwhy.kb.facts import HOST, JOB, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import KnowledgeBase, Selection
 from gpuwhy.kb.offers import Machine, Price, machines, prices
 from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.kb.texts import fill, say
 from gpuwhy.kb.units import show
+
+DERIVATIONS = "derive.select."
+"""Rules that derive what a piece of work needs."""
+
+LESS_MEMORY = 0.75
+"""Where prices are not known, a machine with at most this share of the memory counts as a smaller one."""
 
 DEFAULT_REGION = "cn-beijing"
 """Where most types have a known price."""
@@ -35,7 +43,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A machine type with what the work needs of it, what it costs, and what rules say. Sizes are of one GPU."""
+    """A machine type with what the work needs of it, what it costs, and what rules say. Sizes are of one GPU.
+
+    `open`: why it is not sure that it does, and what would decide; `told`: what to know of it.
+    """
 
     machine: Machine
     needed_bytes: float
@@ -44,6 +55,8 @@ class Candidate:
     token_seconds: float | None
     rejected: tuple[Said, ...] = ()
     warned: tuple[Said, ...] = ()
+    open: tuple[Said, ...] = ()
+    told: tuple[Said, ...] = ()
 
     @property
     def cost(self) -> float | None:
@@ -54,6 +67,17 @@ class Candidate:
     def spare(self) -> float:
         """How many times the memory that is needed all its GPUs have: near 1 is a close fit."""
         return self.machine.gpus * self.machine.gpu_memory_bytes / self.needed_bytes
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How one machine type was judged: each rule with its verdict, what it says where it holds, and its facts."""
+
+    candidate: Candidate
+    verdicts: tuple[tuple[Selection, Verdict], ...]
+    said: Mapping[str, Said]
+    derived: Derived
+    facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True)
@@ -87,46 +111,96 @@ def choose(kb: KnowledgeBase, work: Work) -> Choice:
 
 
 def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
-    """First whole cards that can simply be had; then what has a price, cheapest first; then the closest fit."""
+    """First what surely does; whole cards that can simply be had; what has a price, cheapest first; the closest fit."""
     tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 1
+    tier += 2 if one.open else 0
     money = one.cost if one.cost is not None else one.price.per_hour if one.price is not None else 0.0
     return tier, 0 if one.price is not None else 1, money, one.machine.gpus, one.spare, one.machine.name
 
 
 class _Judge:
+    """Judges machine types for a piece of work. What depends on the number of GPUs alone is derived once for each."""
+
     def __init__(self, kb: KnowledgeBase, work: Work, known: Mapping[tuple[str, str], Price]) -> None:
         self.kb, self.work, self.known = kb, work, known
         self.common = needs(work)
-        self.needed: dict[int, float] = {}
+        outlines = enumerate(kb.derivations.outlines)
+        self.rules = [kb.derivations[index] for index, one in outlines if one.id.startswith(DERIVATIONS)]
+        self.by_gpus: dict[int, _Needs] = {}
 
     def candidate(self, machine: Machine) -> Candidate:
-        needed = self.memory_of(machine)
-        price = self.known.get((machine.name, self.work.region or DEFAULT_REGION))
-        facts = [*self.common, *offered(self.work, machine, needed, price.per_hour if price else None)]
-        said = [(rule, one) for rule, one in self.said(facts) if rule.then != "note"]
-        tokens = next((float(one.value) for one in facts if one.id == "offer.token_seconds"), None)
-        hours = costs.training_hours(self.work, machine) or self.work.hours
-        rejected = tuple(one for rule, one in said if rule.then == "reject")
+        needed, price = self.needs_of(machine.gpus), self.price_of(machine)
+        said = self.said(self.world(machine, needed, price))
+        by_effect: dict[str, tuple[Said, ...]] = {
+            effect: tuple(one for rule, one in said if rule.then == effect)
+            for effect in ("reject", "open", "warn", "know")
+        }
+        rejected = by_effect["reject"]
         if not machine.gpu_memory_bytes:
             rejected = (*rejected, Said("", "nobody says how much memory its GPU has"))
-        warned = tuple(one for rule, one in said if rule.then == "warn")
-        return Candidate(machine, needed, price, hours, tokens, rejected, warned)
+        return Candidate(
+            machine,
+            needed.estimate.per_gpu_bytes,
+            price,
+            costs.training_hours(self.work, machine) or self.work.hours,
+            costs.token_seconds(self.work.shape, self.work, machine) if self.work.serves else None,
+            rejected,
+            by_effect["warn"],
+            by_effect["open"],
+            by_effect["know"],
+        )
 
-    def memory_of(self, machine: Machine) -> float:
-        if machine.gpus not in self.needed:
-            self.needed[machine.gpus] = memory(self.work, machine.gpus).per_gpu_bytes
-        return self.needed[machine.gpus]
+    def price_of(self, machine: Machine) -> Price | None:
+        return self.known.get((machine.name, self.work.region or DEFAULT_REGION))
+
+    def world(self, machine: Machine, needed: _Needs, price: Price | None) -> World:
+        facts = [*needed.facts, *offered(self.work, machine, price.per_hour if price else None)]
+        return World(self.kb.facts, FactBase.of(facts))
+
+    def needs_of(self, gpus: int) -> _Needs:
+        """What the work needs of a machine with so many GPUs: the parts of the memory, and what rules derive."""
+        if gpus not in self.by_gpus:
+            estimate = memory(self.work, gpus)
+            count = Fact("offer.gpus", gpus, "count", HOST, Origin(OriginKind.CATALOGUE, "machine types"))
+            given = [*self.common, *parts(self.work, gpus, estimate)]
+            world = World(self.kb.facts, FactBase.of([*given, count]))
+            derived = derive(self.rules, world)
+            facts = [fact for fact in world.base.facts() if fact.id != "offer.gpus"]
+            self.by_gpus[gpus] = _Needs(estimate, facts, derived)
+        return self.by_gpus[gpus]
 
     def notes(self) -> tuple[Said, ...]:
-        return tuple(one for rule, one in self.said(self.common) if rule.then == "note")
+        return tuple(
+            one for rule, one in self.said(World(self.kb.facts, FactBase.of(self.common))) if rule.then == "note"
+        )
 
-    def said(self, facts: list[Fact]) -> list[tuple[Selection, Said]]:
-        world = World(self.kb.facts, FactBase.of(facts))
+    def said(self, world: World) -> list[tuple[Selection, Said]]:
         return [
             (rule, _said(rule, world))
             for rule in self.kb.selections.in_play(world.known)
             if rule.status != "deprecated" and judge(rule.when, world, JOB).truth is Truth.TRUE
         ]
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """The memory of one GPU, all facts of the work on a machine with so many GPUs, and how rules came to them."""
+
+    estimate: Estimate
+    facts: list[Fact]
+    derived: Derived
+
+
+def proof(kb: KnowledgeBase, work: Work, machine: Machine) -> Proof:
+    """How a machine type is judged for a piece of work: every rule with its verdict, every need with its derivation."""
+    known = {(one.machine, one.region): one for one in prices(kb.catalogue) if one.mode == "payg"}
+    judged = _Judge(kb, work, known)
+    needed = judged.needs_of(machine.gpus)
+    world = judged.world(machine, needed, judged.price_of(machine))
+    rules = [rule for rule in kb.selections if rule.status != "deprecated" and rule.then != "note"]
+    verdicts = tuple((rule, judge(rule.when, world, JOB)) for rule in rules)
+    said = {rule.id: _said(rule, world) for rule, verdict in verdicts if verdict.truth is Truth.TRUE}
+    return Proof(judged.candidate(machine), verdicts, said, needed.derived, tuple(world.base.facts()))
 
 
 def _said(rule: Selection, world: World) -> Said:
@@ -166,7 +240,8 @@ def _is_less(one: Candidate, first: Candidate | None) -> bool:
         return True
     if one.price is not None and first.price is not None:
         return one.price.per_hour < first.price.per_hour
-    return one.machine.gpus * one.machine.gpu_memory_bytes < first.machine.gpus * first.machine.gpu_memory_bytes
+    mine, its = (each.machine.gpus * each.machine.gpu_memory_bytes for each in (one, first))
+    return mine <= LESS_MEMORY * its
 
 
 def variants(work: Work) -> list[tuple[str, Work]]:

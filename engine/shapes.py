@@ -40,7 +40,10 @@ class ShapeError(ValueError):
 
 @dataclass(frozen=True)
 class Shape:
-    """What sizing needs to know of a transformer. `embeddings`: parameters of the input and output matrices."""
+    """What sizing needs to know of a transformer. `embeddings`: parameters of the input and output matrices.
+
+    `active_parameters`: those that one token uses, where experts are chosen; None where all of them are used.
+    """
 
     parameters: float
     layers: int
@@ -52,6 +55,7 @@ class Shape:
     vocabulary: int
     embeddings: float
     assumed: tuple[str, ...] = ()
+    active_parameters: float | None = None
 
     @property
     def kv_values_per_token(self) -> int:
@@ -106,9 +110,15 @@ def of_config(config: Mapping[str, Any]) -> Shape:
     width = _whole(config, "moe_intermediate_size") if experts > 1 else None
     attention = 2 * hidden * (heads + kv_heads) * head_size
     one_layer = attention + experts * matrices * hidden * (width or feed_forward)
+    chosen = _whole(config, "num_experts_per_tok", "num_experts_per_token", "moe_topk")
+    active = None
+    if experts > 1 and chosen is not None:
+        active = float(
+            embeddings + layers * (attention + min(chosen, experts) * matrices * hidden * (width or feed_forward))
+        )
     return Shape(
         float(embeddings + layers * one_layer), layers, hidden, heads, kv_heads, head_size, feed_forward, vocabulary,
-        float(embeddings),
+        float(embeddings), active_parameters=active,
     )  # fmt: skip
 
 

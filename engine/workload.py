@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from gpuwhy.engine.costs import token_seconds
+from gpuwhy.engine.latency import latency, read_bytes
 from gpuwhy.engine.shapes import Shape
 from gpuwhy.engine.sizing import OPTIMIZER_BYTES, Estimate, Serving, Training, serving, training
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, Origin, OriginKind, Value
@@ -21,7 +21,8 @@ class Work:
     """What is to be done. None stands for what was not said; `assumed` tells each default that was taken instead.
 
     `sequence` is the length of a sample, or of prompt and answer; `batch` is that of one GPU, `concurrency` the
-    requests at once. `token_seconds` is the time within which each token must come.
+    requests at once. `token_seconds` is the time within which 99 of 100 tokens must come, `first_token_seconds` that of
+    the first of an answer. `answer_tokens` are part of `sequence`; 0 for a model that generates nothing.
     """
 
     task: str
@@ -41,11 +42,15 @@ class Work:
     tokens: float | None = None
     interruptible: bool | None = None
     token_seconds: float | None = None
+    first_token_seconds: float | None = None
+    requests_per_second: float | None = None
+    answer_tokens: int | None = None
     budget_per_hour: float | None = None
     partitions: bool | None = None
     hosts: int = 1
     gpu_limit: int | None = None
     data_bytes_per_second: float | None = None
+    scratch_bytes: float | None = None
     region: str | None = None
     provider: str | None = None
     bound_by: str | None = None
@@ -55,6 +60,11 @@ class Work:
     def serves(self) -> bool:
         """True if the model only infers."""
         return self.method == "inference"
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt: what is not known to be answer."""
+        return max(1, self.sequence - (self.answer_tokens or 0))
 
 
 def memory(work: Work, gpus: int) -> Estimate:
@@ -78,37 +88,60 @@ def needs(work: Work) -> list[Fact]:
     seconds = work.hours * 3600 if work.hours is not None else None
     offloaded = work.shape.parameters * (OPTIMIZER_BYTES[work.optimizer] + 4.0) if work.offload != "none" else None
     values: dict[str, Value | None] = {
-        "need.task": work.task,
-        "need.method": work.method,
-        "need.dtype": work.dtype,
-        "need.parameters": work.shape.parameters,
+        "work.task": work.task,
+        "work.method": work.method,
+        "work.dtype": work.dtype,
+        "work.parameters": work.shape.parameters,
         "need.host_memory_bytes": offloaded,
-        "need.rented_seconds": seconds,
-        "need.interruptible": work.interruptible,
-        "need.token_seconds": work.token_seconds,
-        "need.concurrency": work.concurrency,
-        "need.partitions": work.partitions,
-        "need.hosts": work.hosts,
-        "need.budget_per_hour": work.budget_per_hour,
-        "need.gpu_limit": work.gpu_limit,
-        "need.bound_by": work.bound_by,
-        "need.data_bytes_per_second": work.data_bytes_per_second,
+        "work.rented_seconds": seconds,
+        "work.interruptible": work.interruptible,
+        "work.token_seconds": work.token_seconds,
+        "work.first_token_seconds": work.first_token_seconds,
+        "work.requests_per_second": work.requests_per_second,
+        "work.has_known_rate": work.requests_per_second is not None if work.serves else None,
+        "work.concurrency": work.concurrency,
+        "work.partitions": work.partitions,
+        "work.hosts": work.hosts,
+        "work.budget_per_hour": work.budget_per_hour,
+        "work.gpu_limit": work.gpu_limit,
+        "work.bound_by": work.bound_by,
+        "work.data_bytes_per_second": work.data_bytes_per_second,
+        "work.scratch_bytes": work.scratch_bytes,
     }
     return list(_facts(values, JOB, Origin(OriginKind.PERSON, "request")))
 
 
-def offered(work: Work, machine: Machine, needed_bytes: float, price_per_hour: float | None) -> list[Fact]:
-    """The facts of one machine type, and what the work would need of it. What is not known is left out."""
-    capability, slow = machine.compute_capability, token_seconds(work.shape, work, machine) if work.serves else None
-    values: dict[str, Value | None] = {
+def parts(work: Work, gpus: int, estimate: Estimate) -> list[Fact]:
+    """What one GPU needs, part by part, where so many of a machine share the work."""
+    named = {"weights": 0.0, "gradients": 0.0, "optimizer": 0.0, "activations": 0.0, "cache": 0.0, "overhead": 0.0}
+    for part in estimate.parts:
+        named[_PARTS.get(part.name, "overhead")] += part.size_bytes
+    values: dict[str, Value | None] = {f"need.{name}_bytes": size for name, size in named.items()}
+    values["need.read_bytes"] = read_bytes(work) / gpus if work.serves and work.answer_tokens != 0 else None
+    return list(_facts(values, JOB, Origin(OriginKind.DERIVED, "memory model")))
+
+
+_PARTS = {
+    "weights": "weights", "gradients": "gradients", "optimizer states": "optimizer", "activations": "activations",
+    "KV cache": "cache",
+}  # fmt: skip
+
+
+def offered(work: Work, machine: Machine, price_per_hour: float | None) -> list[Fact]:
+    """The facts of one machine type, and how fast it would do the work. What is not known is left out."""
+    times = latency(work, machine)
+    known: dict[str, Value | None] = {
         "offer.gpu": machine.gpu,
         "offer.family": machine.family,
+        "offer.provider": machine.provider,
         "offer.status": machine.status,
         "offer.gpus": machine.gpus,
         "offer.gpu_memory_bytes": machine.gpu_memory_bytes or None,
         "offer.host_memory_bytes": machine.memory_bytes,
+        "offer.bandwidth_bytes_per_second": machine.bandwidth_bytes_per_second,
+        "offer.has_known_bandwidth": machine.bandwidth_bytes_per_second is not None,
         "offer.is_slice": machine.is_slice,
-        "offer.compute_capability": capability,
+        "offer.compute_capability": machine.compute_capability,
         "offer.has_tensor_cores": machine.has_tensor_cores,
         "offer.supports_bfloat16": machine.supports_bfloat16,
         "offer.supports_tf32": machine.supports_tf32,
@@ -116,16 +149,20 @@ def offered(work: Work, machine: Machine, needed_bytes: float, price_per_hour: f
         "offer.has_nvlink": machine.nvlink_bytes_per_second is not None if machine.gpus > 1 else None,
         "offer.has_rdma": machine.rdma,
         "offer.has_mig": machine.mig,
-        "offer.token_seconds": slow,
         "offer.price_per_hour": price_per_hour,
         "offer.disk_bytes_per_second": machine.disk_bytes_per_second,
+        "offer.local_disk_bytes": machine.local_disk_bytes,
     }
-    needed: dict[str, Value | None] = {
-        "need.gpu_memory_bytes": needed_bytes,
-        "need.exchanges": machine.gpus > 1 and work.method not in ("lora", "qlora"),
+    estimated: dict[str, Value | None] = {
+        "offer.token_seconds_least": times.token_least,
+        "offer.token_seconds_most": times.token_most,
+        "offer.first_token_seconds_least": times.first_least,
+        "offer.first_token_seconds_most": times.first_most,
+        "offer.load_share_least": times.load_least,
+        "offer.load_share_most": times.load_most,
     }
-    yielded = list(_facts(values, HOST, Origin(OriginKind.CATALOGUE, machine.source, None, machine.name)))
-    return [*yielded, *_facts(needed, JOB, Origin(OriginKind.DERIVED, "memory model"))]
+    yielded = list(_facts(known, HOST, Origin(OriginKind.CATALOGUE, machine.source, None, machine.name)))
+    return [*yielded, *_facts(estimated, HOST, Origin(OriginKind.DERIVED, "latency model"))]
 
 
 def _facts(values: dict[str, Value | None], entity: Entity, origin: Origin) -> Iterator[Fact]:
@@ -142,8 +179,13 @@ def _unit(name: str) -> str | None:
 
 _UNITS = (
     ("bytes_per_second", "bytes_per_second"),
+    ("requests_per_second", "per_second"),
     ("bytes", "bytes"),
     ("seconds", "seconds"),
+    ("seconds_least", "seconds"),
+    ("seconds_most", "seconds"),
+    ("share_least", "share"),
+    ("share_most", "share"),
     ("per_hour", "ratio"),
     ("capability", "ratio"),
     ("gpus", "count"),

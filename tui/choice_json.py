@@ -66,7 +66,9 @@ def _candidate(one: Candidate) -> dict[str, Any]:
         "hours": one.hours,
         "cost": one.cost,
         "token_seconds": one.token_seconds,
+        "open": [_said(said) for said in one.open],
         "warned": [_said(said) for said in one.warned],
+        "told": [_said(said) for said in one.told],
         "rejected": [_said(said) for said in one.rejected],
     }
 

@@ -16,6 +16,8 @@ from gpuwhy.tui.wording import wrapped
 WIDTH = 80
 FIRST_ROWS = 8
 LABEL = 10
+LEAST_STEP = 64
+"""Tokens of prefill in a step below which a server would hardly get on with its prompts."""
 
 
 def text(kb: KnowledgeBase, choice: Choice, every: bool = False) -> str:
@@ -53,7 +55,10 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
     else:
         first = choice.kept[0]
         yield "first", reason(choice)
+        yield from (("open", _claimed(one)) for one in first.open)
+        yield from _served(work, first)
         yield from (("warning", _claimed(one)) for one in first.warned)
+        yield from (("know", _claimed(one)) for one in first.told)
         if first.machine.says:
             yield "know", first.machine.says
         yield from (("cost", said) for said in cost(work, first))
@@ -62,6 +67,15 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
         yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {_need(one)}{_price(one)})"
     if choice.kept:
         yield from _start(advise(kb.catalogue, work, choice.kept[0]))
+
+
+def _served(work: Work, first: Candidate) -> Iterator[tuple[str, str]]:
+    """How small the steps of a server must be for tokens to come in time, where prefill would make them late."""
+    from gpuwhy.engine.latency import PREFILL_TOKENS, prefill_budget
+
+    budget = prefill_budget(work, first.machine) if first.open and work.concurrency > 1 else None
+    if budget is not None and LEAST_STEP <= budget < PREFILL_TOKENS:
+        yield "serve", f"steps with at most {budget:,} tokens keep the time (vLLM: --max-num-batched-tokens {budget})"
 
 
 def summary(work: Work) -> str:
@@ -131,16 +145,20 @@ def _start(advice: Advice) -> Iterator[tuple[str, str]]:
 
 
 def rejections(choice: Choice) -> Iterator[str]:
-    """Every rejection: types with one GPU that fail by the same rules in one line, with the figures of the roomiest."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Candidate]] = {}
+    """Every rejection by the rule that did it: its words for the roomiest type, and all families it rejects.
+
+    A type that fails by several rules stands under each of them; `--why TYPE` shows the proof for one.
+    """
+    groups: dict[str, list[tuple[Candidate, Said]]] = {}
     for one in choice.rejected:
-        groups.setdefault((one.machine.gpu, tuple(said.rule for said in one.rejected)), []).append(one)
-    for (gpu, _), same in groups.items():
-        roomiest = max(same, key=lambda one: (one.machine.gpus * one.machine.gpu_memory_bytes, one.machine.gpus))
-        families = Counter(one.machine.family for one in same)
+        for said in one.rejected:
+            groups.setdefault(said.rule, []).append((one, said))
+    for rule, same in sorted(groups.items(), key=lambda group: -len(group[1])):
+        roomiest, said = max(same, key=lambda pair: pair[0].machine.gpus * pair[0].machine.gpu_memory_bytes)
+        families = Counter(one.machine.family for one, _ in same)
         named = ", ".join(f"{family} ({count})" if count > 1 else family for family, count in families.items())
-        best = f" (of {roomiest.machine.name})" if len(same) > 1 else ""
-        yield f"{gpu}, {named}: {'; '.join(_claimed(said, said.rule) for said in roomiest.rejected)}{best}"
+        example = f" (so {roomiest.machine.name})" if len(same) > 1 else ""
+        yield f"{_claimed(said, rule)}{example}: {named}"
 
 
 def card(one: Candidate) -> str:
@@ -169,11 +187,15 @@ def _table(choice: Choice, every: bool) -> list[str]:
     for number, one in enumerate(shown, 1):
         fits = f"{one.needed_bytes / 2**30:.1f}/{one.machine.gpu_memory_bytes / 2**30:.1f}"
         hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
-        mark = "!" if one.warned else " "
+        mark = "?" if one.open else "!" if one.warned else " "
         gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
         lines.append(f"{number:2}{mark}{one.machine.name:28}{gpus[:24]:25}{fits:>15}{hour:>9}")
     more = len(choice.kept) - len(shown)
-    return [*lines, f"   and {more} more; --all shows them"] if more else lines
+    lines += [f"   and {more} more; --all shows them"] if more else []
+    marks = [("?", "open whether it does", any(one.open for one in shown))]
+    marks.append(("!", "a warning", any(one.warned and not one.open for one in shown)))
+    told = ", ".join(f"{mark} {says}" for mark, says, is_there in marks if is_there)
+    return [*lines, f"   {told}; --why TYPE tells"] if told else lines
 
 
 def _labelled(label: str, said: str) -> list[str]:

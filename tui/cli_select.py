@@ -16,6 +16,7 @@ from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_optio
 
 if TYPE_CHECKING:
     from gpuwhy.engine.workload import Work
+    from gpuwhy.kb.model import KnowledgeBase
 
 TASKS = ("pretrain", "train", "finetune", "serve", "batch", "gateway")
 METHODS = ("full", "half", "lora", "qlora", "inference")
@@ -55,23 +56,30 @@ BOUND_BY = (
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="How long the machine is rented.")
 @click.option("--tokens", callback=amounts.count, metavar="N", help="Tokens to train on: gives the hours.")
 @click.option("--interruptible", is_flag=True, default=None, help="It may be stopped and goes on from a checkpoint.")
-@click.option("--p99-ms", type=click.FloatRange(0, min_open=True), help="Time within which each token must come.")
+@click.option("--answer", type=click.IntRange(0), metavar="N", help="Tokens of an answer; 0: it generates nothing.")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests that come per second.")
+@click.option("--p99-ms", type=click.FloatRange(0, min_open=True), help="Time in which 99 of 100 tokens must come.")
+@click.option("--first-token-ms", type=click.FloatRange(0, min_open=True), help="The same for the first of an answer.")
 @click.option("--budget", type=click.FloatRange(0, min_open=True), help="Most that an hour may cost.")
 @click.option("--partitions", is_flag=True, default=None, help="Isolated parts of one GPU (MIG) are wanted.")
 @click.option("--hosts", type=click.IntRange(1), default=1, show_default=True, help="Machines that work together.")
 @click.option("--max-gpus", type=click.IntRange(1), help="Most GPUs of a machine that the work can use.")
 @click.option("--data-rate", metavar="RATE", help="Rate at which it reads its data: 500 MB/s.")
+@click.option("--local-disk", callback=amounts.size, metavar="SIZE", help="Space wanted on the machine's own disks.")
 @click.option("--provider", type=click.Choice(("alicloud", "tencent")), help="Only types of this one.")
 @click.option("--region", help="Region of the prices.  [default: cn-beijing]")
 @click.option(
     "--from", "diagnosis", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A diagnosis.json."
 )
+@click.option("--why", "--why-not", "why", metavar="TYPE", help="The proof for one machine type.")
 @click.option("--all", "every", is_flag=True, help="Every type that would do, not the first eight.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @overlay_option
 @rules_option
 @click.pass_context
-def select(context: click.Context, /, rules: Path | None, form: str, every: bool, **given: Any) -> None:
+def select(
+    context: click.Context, /, rules: Path | None, form: str, every: bool, why: str | None, **given: Any
+) -> None:
     """Which machine type should this work run on, and why not another.
 
     Every type of the catalogue is judged by the selection rules: kept or rejected, each rejection with its reason. What
@@ -86,6 +94,9 @@ def select(context: click.Context, /, rules: Path | None, form: str, every: bool
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
     work = _work(given)
+    if why is not None:
+        _why(kb, work, why)
+        return
     try:
         choice = choose(kb, work)
     except ValueError as error:
@@ -102,6 +113,23 @@ def select(context: click.Context, /, rules: Path | None, form: str, every: bool
         render = choice_text.markdown if form == "md" else choice_text.text
         sys.stdout.write(encodable(render(kb, choice, every), sys.stdout.encoding or "utf-8"))
     context.exit(0 if choice.kept else ExitCode.CANNOT_TELL)
+
+
+def _why(kb: KnowledgeBase, work: Work, name: str) -> None:
+    """The proof for the machine type of this name; a family stands for its smallest type."""
+    from gpuwhy.engine.selection import proof
+    from gpuwhy.kb.offers import machines
+    from gpuwhy.tui.choice_proof import why
+    from gpuwhy.tui.wording import encodable
+
+    wanted = name.lower().removeprefix("ecs.")
+    known = machines(kb.catalogue)
+    found = [one for one in known if one.name.lower().removeprefix("ecs.") == wanted]
+    found = found or [one for one in known if one.family.lower() == wanted]
+    if not found:
+        fail(f"there is no machine type {name!r}", "gpuwhy catalog instances lists them")
+    text = why(kb, work, proof(kb, work, found[0]))
+    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
 
 
 def _work(given: dict[str, Any]) -> Work:
@@ -132,6 +160,12 @@ def _work(given: dict[str, Any]) -> Work:
     if method in ("full", "half") and dtype in ("fp8", "int8", "int4", "nf4"):
         raise click.UsageError(f"{dtype} weights are not trained as a whole; use --method qlora, or bf16, fp16, fp32")
     concurrency = default("concurrency", 1, "one request at a time (--concurrency)") if serves else 1
+    if given["rate"] is not None and given["answer"] is None:
+        raise click.UsageError("--rate needs --answer: how long a place is taken depends on the length of the answer")
+    if given["p99_ms"] is not None and given["answer"] is None:
+        assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
+    if given["answer"] is not None and given["answer"] >= sequence:
+        raise click.UsageError(f"--answer {given['answer']} leaves no prompt in {sequence} tokens (--context)")
     region = default("region", None, "prices of cn-beijing (--region)")
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
@@ -143,6 +177,10 @@ def _work(given: dict[str, Any]) -> Work:
         concurrency=concurrency,
         activation_bytes=given["activations"],
         token_seconds=given["p99_ms"] / 1000 if given["p99_ms"] else None,
+        first_token_seconds=given["first_token_ms"] / 1000 if given["first_token_ms"] else None,
+        requests_per_second=given["rate"],
+        answer_tokens=given["answer"],
+        scratch_bytes=given["local_disk"],
         budget_per_hour=given["budget"],
         gpu_limit=given["max_gpus"],
         data_bytes_per_second=_rate(given["data_rate"]),

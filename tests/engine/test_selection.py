@@ -9,7 +9,7 @@ import pytest
 
 from gpuwhy.engine.costs import break_even_discount, spot, token_seconds, training_hours
 from gpuwhy.engine.deployment import advise, bandwidth_of_disk, disk_for
-from gpuwhy.engine.selection import Candidate, Choice, choose
+from gpuwhy.engine.selection import Candidate, Choice, choose, proof
 from gpuwhy.engine.shapes import of_parameters
 from gpuwhy.engine.workload import Work
 from gpuwhy.kb.load import load
@@ -99,9 +99,44 @@ def test_qwq_32b_in_bf16_does_not_fit_an_a10_and_is_slower_there_than_on_an_a100
     assert fast / slow == pytest.approx(600 / 2039)  # the ratio of their bandwidths, 0.29
 
 
+def opened(choice: Choice, machine: str) -> set[str]:
+    return {said.rule for one in choice.kept if one.machine.name == machine for said in one.open}
+
+
 def test_latency_rejects_cards_that_are_too_slow() -> None:
+    choice = chosen("serve", 7.7e9, token_seconds=0.025)
+    assert "select.cost.latency" in reasons(choice, "ecs.gn7i-c8g1.2xlarge")  # 15.4 GB / 600 GB/s = 25.7 ms
+
+
+def test_between_the_full_bandwidth_and_half_of_it_a_load_test_decides() -> None:
     choice = chosen("serve", 7.7e9, token_seconds=0.03)
-    assert "select.cost.latency" in reasons(choice, "ecs.gn7i-c8g1.2xlarge")  # 16.5 GB / (600 x 0.7 GB/s) = 39 ms
+    assert opened(choice, "ecs.gn7i-c8g1.2xlarge") == {"select.cost.latency-open"}
+    sure = [one.machine.name for one in choice.kept if not one.open]
+    assert [one.machine.name for one in choice.kept][: len(sure)] == sure  # what surely does comes first
+    assert choice.kept[0].machine.gpu in (A100_40, A100_80)
+
+
+def test_requests_that_come_too_fast_reject_and_those_that_may_are_open() -> None:
+    slow = chosen("serve", 7.7e9, concurrency=4, answer_tokens=500, requests_per_second=10.0)
+    assert "select.cost.overload" in reasons(slow, "ecs.gn7i-c8g1.2xlarge")
+    near = chosen("serve", 7.7e9, concurrency=4, answer_tokens=500, requests_per_second=0.25)
+    assert "select.cost.overload-open" in opened(near, "ecs.gn7i-c8g1.2xlarge")
+
+
+def test_a_wait_that_depends_on_an_unknown_rate_is_open() -> None:
+    choice = chosen("serve", 1.5e9, first_token_seconds=5.0)
+    assert "select.cost.first-token-untold" in opened(choice, "ecs.gn7i-c8g1.2xlarge")
+
+
+def test_a_proof_names_each_rule_and_where_needs_come_from() -> None:
+    found = proof(knowledge(), work("serve", 7.7e9, dtype="fp8"), machine("ecs.gn7e-c16g1.4xlarge"))
+    truths = {rule.id: verdict.truth.value for rule, verdict in found.verdicts}
+    assert truths["select.format.fp8"] == "true"
+    assert truths["select.memory.too-small-to-serve"] == "false"
+    assert truths["select.cost.budget"] == "unknown"
+    derived = {name: made.derivation.id for (name, _), made in found.derived.items()}
+    assert derived["need.fp8"] == "derive.select.fp8"
+    assert derived["need.gpu_memory_bytes"] == "derive.select.memory"
 
 
 def test_small_models_fit_small_cards() -> None:

@@ -57,6 +57,47 @@ def test_all_shows_every_type_that_would_do() -> None:
     assert "--all shows them" not in run(*LORA, "--all")
 
 
+SERVE = ("--task", "serve", "--params", "32B", "--concurrency", "8", "--context", "8192", "--p99-ms", "100")
+
+
+def test_what_is_open_is_marked_and_says_what_decides() -> None:
+    text = run(*SERVE)
+    assert " 1?" in text
+    assert "a load test decides" in " ".join(text.split())
+    assert "--max-num-batched-tokens" in text
+
+
+@pytest.mark.parametrize("name", ["ecs.gn7i-c8g1.2xlarge", "gn7i-c8g1.2xlarge", "gn7i"])
+def test_why_shows_the_proof_of_a_rejection_with_its_sources(name: str) -> None:
+    text = run(*SERVE, "--why-not", name)
+    assert text.startswith("REJECTED  ecs.gn7i-c8g1.2xlarge  1 x NVIDIA A10")
+    for part in (
+        "select.memory.too-small-to-serve",
+        "NEEDS",
+        "COMPUTED",
+        "derive.select.memory",
+        "SOURCES",
+        "https://",
+    ):
+        assert part in text
+
+
+def test_why_shows_the_proof_of_what_is_kept() -> None:
+    text = run("--task", "serve", "--params", "1B", "--why", "GN7.2XLARGE32", "--dtype", "fp16")
+    assert text.startswith("KEPT  GN7.2XLARGE32  1 x Tesla T4, tencent")
+    assert "PASSED" in text
+    assert max(len(line) for line in text.splitlines() if "://" not in line) <= 80
+
+
+def test_why_of_a_type_that_is_not_there_is_told() -> None:
+    assert "no machine type 'gn7p'" in run(*SERVE, "--why", "gn7p", expected=2)
+
+
+def test_only_the_types_of_a_provider() -> None:
+    document = json.loads(run("--task", "serve", "--params", "7B", "--provider", "tencent", "--format", "json"))
+    assert len(document["kept"]) + len(document["rejected"]) == 36
+
+
 def test_defaults_are_told() -> None:
     text = run("--task", "serve", "--params", "7B")
     assert "--method inference" in text
@@ -97,8 +138,10 @@ def test_a_file_that_is_no_diagnosis_is_told(tmp_path: Path) -> None:
         (("--task", "serve", "--params", "7B", "--method", "lora"), "does not go with"),
         (("--task", "train", "--params", "7B", "--dtype", "int4"), "not trained as a whole"),
         (("--task", "train", "--params", "7B", "--data-rate", "fast"), "is no rate"),
+        (("--task", "serve", "--params", "7B", "--rate", "3"), "--rate needs --answer"),
+        (("--task", "serve", "--params", "7B", "--answer", "9000"), "leaves no prompt"),
     ],
-    ids=["nothing", "size", "method", "format", "rate"],
+    ids=["nothing", "size", "method", "format", "data-rate", "rate", "answer"],
 )
 def test_what_is_missing_or_contradicts_itself_is_told(words: tuple[str, ...], says: str) -> None:
     assert says in run(*words, expected=2)

@@ -82,7 +82,9 @@ def _fix(kb: KnowledgeBase, rule: Fix) -> Iterator[str]:
 
 
 def _selection(kb: KnowledgeBase, rule: Selection) -> Iterator[str]:
-    yield from _part(kb, f"{rule.then}s a machine type where" if rule.then != "note" else "notes where", rule.when)
+    leads_to = {"reject": "rejects a machine type", "open": "leaves open whether a machine type does", "warn": "warns"}
+    leads_to |= {"know": "tells of a machine type", "note": "notes"}
+    yield from _part(kb, f"{leads_to[rule.then]} where", rule.when)
     yield ""
     yield from _wrap(f"says {say(rule.because)}", 0)
     if rule.claim is not None:
