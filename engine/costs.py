@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwhy.engine.shapes import Shape
-from gpuwhy.engine.sizing import kv_cache_bytes, weight_bytes
-from gpuwhy.kb.offers import Machine
+from gpuwhy.engine.sizing import OPTIMIZER_BYTES, adapter_parameters, kv_cache_bytes, weight_bytes
+from gpuwhy.kb.offers import Machine, Price
 from gpuwhy.kb.records import dataclass
 
 if TYPE_CHECKING:
@@ -26,15 +27,33 @@ BANDWIDTH_UTILISATION = 0.7
 HOURS_OF_A_MONTH = 720.0
 CHECKPOINT_SECONDS = 120.0
 INTERRUPTION_HOURS = 24.0
-"""Taken where nobody says: two minutes to write a checkpoint, an interruption a day."""
+RESTART_SECONDS = 600.0
+"""Taken where nobody says: two minutes to write a checkpoint, an interruption a day, ten minutes until it goes on."""
+
+LEAST_CHECKPOINT_SECONDS = 10.0
+DISK_BYTES_PER_SECOND = 350e6
+"""What one ESSD of class PL1 reaches at most (Alibaba Cloud ECS documentation, ESSDs)."""
+
+OLD_PRICE_DAYS = 180
+"""From this age on a price is flagged: providers change list prices about yearly."""
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Work on interruptible machines: how often to write a checkpoint, the share of time for that and rework."""
+    """Work on interruptible machines: how often to write a checkpoint, and the share of time lost to all of it.
+
+    `overhead_share`: writing, what is computed again, and coming back, over the time of the work itself.
+    """
 
     checkpoint_every_seconds: float
     overhead_share: float
+    write_seconds: float
+    between_seconds: float
+
+    @property
+    def pays_below_share(self) -> float:
+        """Of the price paid as one goes: what the spot price must stay below for the work to cost less."""
+        return 1 / (1 + self.overhead_share)
 
 
 def token_seconds(shape: Shape, work: Work, machine: Machine) -> float | None:
@@ -68,12 +87,44 @@ def break_even_discount(hours: float) -> float | None:
     return 1 - hours / HOURS_OF_A_MONTH if hours < HOURS_OF_A_MONTH else None
 
 
-def spot(write_seconds: float = CHECKPOINT_SECONDS, between_hours: float = INTERRUPTION_HOURS) -> Spot:
-    """When to write checkpoints: the square root of twice the writing time times the time between interruptions.
+def spot(
+    write_seconds: float = CHECKPOINT_SECONDS,
+    between_hours: float = INTERRUPTION_HOURS,
+    restart_seconds: float = RESTART_SECONDS,
+) -> Spot:
+    """When to write checkpoints, and what interruptions cost.
 
-    Young 1974 (doi 10.1145/361147.361115); Daly 2006 refines it. The overhead is writing and, on average, half an
-    interval computed again at each interruption.
+    Young 1974 (doi 10.1145/361147.361115): every sqrt(2 x writing x time between interruptions). Daly 2006 (doi
+    10.1016/j.future.2004.11.016) refines it where writing takes less than twice that time: times 1 + r/3 + r^2/9 with
+    r = sqrt(writing / 2 / between), less the writing. Half an interval is computed again at each interruption.
     """
     between = between_hours * 3600
-    every = math.sqrt(2 * write_seconds * between)
-    return Spot(every, write_seconds / every + every / 2 / between)
+    young, ratio = math.sqrt(2 * write_seconds * between), math.sqrt(write_seconds / 2 / between)
+    every = young * (1 + ratio / 3 + ratio**2 / 9) - write_seconds if write_seconds < 2 * between else between
+    return Spot(every, write_seconds / every + (every / 2 + restart_seconds) / between, write_seconds, between)
+
+
+def checkpoint_seconds(work: Work, machine: Machine) -> float:
+    """Seconds to write what training goes on from: weights and states (14 bytes a parameter with Adam), or adapters.
+
+    At what the machine reads from its disks at most, or one ESSD of PL1 where that is not known.
+    """
+    if work.method in ("lora", "qlora"):
+        kept = adapter_parameters(work.shape, work.rank) * (4.0 + OPTIMIZER_BYTES[work.optimizer])
+    else:
+        kept = work.shape.parameters * (2.0 + 4.0 + OPTIMIZER_BYTES[work.optimizer])
+    rate = min(machine.disk_bytes_per_second or DISK_BYTES_PER_SECOND, DISK_BYTES_PER_SECOND)
+    return max(LEAST_CHECKPOINT_SECONDS, kept / rate)
+
+
+def subscription_hours(month: Price, hour: Price) -> float | None:
+    """Hours from which on a month's subscription costs less than paying as one goes; None for different currencies."""
+    return month.per_hour * HOURS_OF_A_MONTH / hour.per_hour if month.currency == hour.currency else None
+
+
+def age_days(price: Price, today: date) -> int | None:
+    """How old a price is; None where its day is not one."""
+    try:
+        return (today - date.fromisoformat(price.date)).days
+    except ValueError:
+        return None

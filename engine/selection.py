@@ -5,7 +5,7 @@ A rule whose facts are not known decides nothing; a machine whose memory is not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gpuwhy.engine import costs
 from gpuwhy.engine.derive import Derived, derive
@@ -46,6 +46,7 @@ class Candidate:
     """A machine type with what the work needs of it, what it costs, and what rules say. Sizes are of one GPU.
 
     `open`: why it is not sure that it does, and what would decide; `told`: what to know of it.
+    `price` is paid as one goes, `subscription` that of a month by the hour; `elsewhere`: a price of another region.
     """
 
     machine: Machine
@@ -57,6 +58,9 @@ class Candidate:
     warned: tuple[Said, ...] = ()
     open: tuple[Said, ...] = ()
     told: tuple[Said, ...] = ()
+    subscription: Price | None = None
+    spot: Price | None = None
+    elsewhere: Price | None = None
 
     @property
     def cost(self) -> float | None:
@@ -101,7 +105,7 @@ class Choice:
 
 def choose(kb: KnowledgeBase, work: Work) -> Choice:
     """Every machine type of the catalogue, or of the provider that is wanted, judged for this work."""
-    known = {(one.machine, one.region): one for one in prices(kb.catalogue) if one.mode == "payg"}
+    known = Prices.of(prices(kb.catalogue), work.region or DEFAULT_REGION)
     judged = _Judge(kb, work, known)
     wanted = (one for one in machines(kb.catalogue) if work.provider in (None, one.provider))
     all_of_them = [judged.candidate(machine) for machine in wanted]
@@ -110,18 +114,43 @@ def choose(kb: KnowledgeBase, work: Work) -> Choice:
     return Choice(work, kept, rejected, judged.notes(), _change(kb, work, known, kept, rejected))
 
 
+@dataclass(frozen=True)
+class Prices:
+    """Newest prices of one region by machine type and mode, and of any other region where it has none."""
+
+    here: Mapping[tuple[str, str], Price]
+    elsewhere: Mapping[str, Price]
+
+    @staticmethod
+    def of(known: Iterable[Price], region: str) -> Prices:
+        """Prices in the order of their days; elsewhere those of `DEFAULT_REGION` come before others."""
+        here: dict[tuple[str, str], Price] = {}
+        elsewhere: dict[str, Price] = {}
+        for one in known:
+            if one.region == region:
+                here[one.machine, one.mode] = one
+            elif one.mode == "payg" and (one.region == DEFAULT_REGION or one.machine not in elsewhere):
+                elsewhere[one.machine] = one
+        return Prices(here, elsewhere)
+
+
 def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
-    """First what surely does; whole cards that can simply be had; what has a price, cheapest first; the closest fit."""
+    """First what surely does; whole cards that can simply be had; what has a price, cheapest first; the closest fit.
+
+    Where a region has no price of a type, its price elsewhere stands in: the ratio of two types is much the same.
+    """
     tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 1
     tier += 2 if one.open else 0
-    money = one.cost if one.cost is not None else one.price.per_hour if one.price is not None else 0.0
-    return tier, 0 if one.price is not None else 1, money, one.machine.gpus, one.spare, one.machine.name
+    price = one.price or one.elsewhere
+    money = price.per_hour * (one.hours or 1.0) if price is not None else 0.0
+    known = 0 if one.price is not None else 1 if one.elsewhere is not None else 2
+    return tier, known, money, one.machine.gpus, one.spare, one.machine.name
 
 
 class _Judge:
     """Judges machine types for a piece of work. What depends on the number of GPUs alone is derived once for each."""
 
-    def __init__(self, kb: KnowledgeBase, work: Work, known: Mapping[tuple[str, str], Price]) -> None:
+    def __init__(self, kb: KnowledgeBase, work: Work, known: Prices) -> None:
         self.kb, self.work, self.known = kb, work, known
         self.common = needs(work)
         outlines = enumerate(kb.derivations.outlines)
@@ -148,10 +177,13 @@ class _Judge:
             by_effect["warn"],
             by_effect["open"],
             by_effect["know"],
+            self.known.here.get((machine.name, "subscription")),
+            self.known.here.get((machine.name, "spot")),
+            self.known.elsewhere.get(machine.name),
         )
 
     def price_of(self, machine: Machine) -> Price | None:
-        return self.known.get((machine.name, self.work.region or DEFAULT_REGION))
+        return self.known.here.get((machine.name, "payg"))
 
     def world(self, machine: Machine, needed: _Needs, price: Price | None) -> World:
         facts = [*needed.facts, *offered(self.work, machine, price.per_hour if price else None)]
@@ -193,8 +225,7 @@ class _Needs:
 
 def proof(kb: KnowledgeBase, work: Work, machine: Machine) -> Proof:
     """How a machine type is judged for a piece of work: every rule with its verdict, every need with its derivation."""
-    known = {(one.machine, one.region): one for one in prices(kb.catalogue) if one.mode == "payg"}
-    judged = _Judge(kb, work, known)
+    judged = _Judge(kb, work, Prices.of(prices(kb.catalogue), work.region or DEFAULT_REGION))
     needed = judged.needs_of(machine.gpus)
     world = judged.world(machine, needed, judged.price_of(machine))
     rules = [rule for rule in kb.selections if rule.status != "deprecated" and rule.then != "note"]
@@ -214,7 +245,7 @@ def _said(rule: Selection, world: World) -> Said:
 def _change(
     kb: KnowledgeBase,
     work: Work,
-    known: Mapping[tuple[str, str], Price],
+    known: Prices,
     kept: tuple[Candidate, ...],
     rejected: tuple[Candidate, ...],
 ) -> Change | None:

@@ -41,6 +41,7 @@ class Work:
     hours: float | None = None
     tokens: float | None = None
     interruptible: bool | None = None
+    interruption_hours: float | None = None
     token_seconds: float | None = None
     first_token_seconds: float | None = None
     requests_per_second: float | None = None

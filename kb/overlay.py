@@ -16,6 +16,8 @@ from gpuwhy.kb.records import replace
 
 SOURCE = "aliyun-api"
 """What an overlay gives as the source of its values: the provider's answer, with no page to quote."""
+TENCENT_SOURCE = "tencent-api"
+HOURS_OF_A_MONTH = 720
 MERGED = ("families", "machines", "prices")
 
 
@@ -43,15 +45,85 @@ def of_instance_types(document: Mapping[str, Any], known: Catalogue) -> dict[str
     return ({"families": list(new.values())} if new else {}) | {"machines": machines}
 
 
-def of_price(document: Mapping[str, Any], machine: str, region: str, date: str) -> dict[str, Any]:
-    """The hourly price in what `aliyun ecs DescribePrice --PriceUnit Hour` printed."""
+def of_price(document: Mapping[str, Any], machine: str, region: str, date: str, mode: str = "payg") -> dict[str, Any]:
+    """The price in what `aliyun ecs DescribePrice` printed: of an hour (`--PriceUnit Hour`), or of a month.
+
+    A month's subscription (`mode`) is kept by the hour, a month having 720. The answer does not tell its unit.
+    """
     price = document.get("PriceInfo", {})
     price = price.get("Price") if isinstance(price, Mapping) else None
     amount = _number(price, "TradePrice") if isinstance(price, Mapping) else None
     if amount is None or not isinstance(price, Mapping):
         raise OverlayError("no PriceInfo.Price.TradePrice in it: is it the JSON of `aliyun ecs DescribePrice`?")
-    sheet = {"provider": "alicloud", "mode": "payg", "currency": str(price.get("Currency", "CNY")), "date": date}
-    return {"prices": [sheet | {"source": SOURCE, "per_hour": {machine: {region: amount}}}]}
+    hourly = amount / HOURS_OF_A_MONTH if mode == "subscription" else amount
+    return _sheet("alicloud", mode, str(price.get("Currency", "CNY")), date, {machine: {region: round(hourly, 6)}})
+
+
+def of_spot_history(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The mean spot price of each type and region in what `aliyun ecs DescribeSpotPriceHistory` printed."""
+    listed = _listed(document, "SpotPrices", "SpotPriceType")
+    if not listed:
+        raise OverlayError(
+            "no SpotPrices.SpotPriceType in it: is it the JSON of `aliyun ecs DescribeSpotPriceHistory`?"
+        )
+    found: dict[str, dict[str, list[float]]] = {}
+    for one in listed:
+        amount, zone = _number(one, "SpotPrice"), str(one.get("ZoneId", ""))
+        if amount is not None and zone:
+            region = zone.rsplit("-", 1)[0]
+            found.setdefault(str(one.get("InstanceType", "")), {}).setdefault(region, []).append(float(amount))
+    if not found:
+        raise OverlayError("none of its spot prices has a zone and an amount")
+    means = {
+        name: {region: round(sum(all_) / len(all_), 6) for region, all_ in by.items()} for name, by in found.items()
+    }
+    newest = max(str(one.get("Timestamp", ""))[:10] for one in listed)
+    return _sheet("alicloud", "spot", str(document.get("Currency", "CNY")), newest, means)
+
+
+def of_zone_configurations(document: Mapping[str, Any], date: str, currency: str) -> dict[str, Any]:
+    """Hourly prices in what `tccli cvm DescribeZoneInstanceConfigInfos` printed, by type and region.
+
+    A type that several zones of a region have counts with its lowest price. Discounts of an account are not taken.
+    """
+    plain = document.get("Response", document)
+    listed = plain.get("InstanceTypeQuotaSet") if isinstance(plain, Mapping) else None
+    found: dict[str, dict[str, float]] = {}
+    mode = None
+    for one in listed if isinstance(listed, list) else ():
+        charged, amount = _hourly(one) if isinstance(one, Mapping) else (None, None)
+        if charged is None or amount is None or mode not in (None, charged):
+            continue
+        mode = charged
+        region = str(one.get("Zone", "")).rsplit("-", 1)[0]
+        by_region = found.setdefault(str(one.get("InstanceType", "")), {})
+        by_region[region] = min(by_region.get(region, amount), amount)
+    if mode is None:
+        raise OverlayError("no hourly price in it: is it the JSON of `tccli cvm DescribeZoneInstanceConfigInfos`?")
+    return _sheet("tencent", mode, currency, date, found, source=TENCENT_SOURCE)
+
+
+def _hourly(plain: Mapping[str, Any]) -> tuple[str | None, float | None]:
+    """The mode and the hourly price of one type in one zone of Tencent Cloud."""
+    price = plain.get("Price")
+    if not isinstance(price, Mapping) or price.get("ChargeUnit") != "HOUR":
+        return None, None
+    modes = {"POSTPAID_BY_HOUR": "payg", "SPOTPAID": "spot"}
+    amount = _number(price, "UnitPrice")
+    return modes.get(str(plain.get("InstanceChargeType"))), None if amount is None else float(amount)
+
+
+def _sheet(
+    provider: str, mode: str, currency: str, date: str, per_hour: Mapping[str, Any], source: str = SOURCE
+) -> dict[str, Any]:
+    sheet = {"provider": provider, "mode": mode, "currency": currency, "date": date, "source": source}
+    return {"prices": [sheet | {"per_hour": dict(per_hour)}]}
+
+
+def _listed(document: Mapping[str, Any], outer: str, inner: str) -> list[Mapping[str, Any]]:
+    plain = document.get(outer, {})
+    listed = plain.get(inner) if isinstance(plain, Mapping) else None
+    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
 
 
 def _family(name: str, plain: Mapping[str, Any]) -> dict[str, Any]:

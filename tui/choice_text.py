@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import date
 
-from gpuwhy.engine.costs import break_even_discount, spot
+from gpuwhy.engine.costs import (
+    HOURS_OF_A_MONTH,
+    INTERRUPTION_HOURS,
+    OLD_PRICE_DAYS,
+    age_days,
+    break_even_discount,
+    checkpoint_seconds,
+    spot,
+    subscription_hours,
+)
 from gpuwhy.engine.deployment import Advice, advise
 from gpuwhy.engine.selection import Candidate, Choice, Said
 from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.offers import Price
 from gpuwhy.kb.units import show
 from gpuwhy.tui.wording import wrapped
 
@@ -102,31 +113,75 @@ def reason(choice: Choice) -> str:
     if first.price is not None:
         unpriced = sum(one.price is None for one in choice.kept)
         text = f"the lowest known price {of}"
-        text += f"; {unpriced} of them have no known price here and stand below, closest fit first" if unpriced else ""
+        text += f"; {unpriced} of them have no known price here and stand below" if unpriced else ""
+    elif first.elsewhere is not None:
+        text = f"no price is known here {of}: by the ratio of prices elsewhere it is the cheapest"
     else:
         text = f"no price is known {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
     return f"{first.machine.name}: {text}"
 
 
-def cost(work: Work, first: Candidate) -> Iterator[str]:
+def cost(work: Work, first: Candidate, today: date | None = None) -> Iterator[str]:
     """What it costs by billing mode, as far as prices are known; they have a date."""
     price = first.price
     if price is not None:
         hour = f"{price.per_hour:.2f} {price.currency} an hour paid as you go in {price.region}"
         total = f", {first.cost:,.0f} {price.currency} for {first.hours:,.0f} h" if first.cost is not None else ""
-        yield f"{hour}{total}; list price of {price.date} from a third party, currency inferred: look up today's"
+        yield f"{hour}{total}; {_origin(price, today or date.today())}"
+    elif first.elsewhere is not None:
+        known = first.elsewhere
+        yield (
+            f"no price is known here; ranked by the ratio of prices elsewhere: {known.per_hour:.2f} {known.currency} "
+            f"an hour in {known.region}, {_origin(known, today or date.today())}"
+        )
     else:
-        yield "no price is known; ranked by how closely the memory fits"
-    hours = first.hours
+        yield "no price is known; ranked by the ratio of the memory it has to that needed, the closest fit first"
+    yield from _subscription(first)
+    if work.interruptible:
+        yield _on_spot(work, first)
+
+
+def _origin(price: Price, today: date) -> str:
+    """Of what day a price is and where it is from; old ones are flagged."""
+    age = age_days(price, today)
+    old = f", {age // 30} months OLD" if age is not None and age >= OLD_PRICE_DAYS else ""
+    if price.source.endswith("-api"):
+        return f"as the provider gave it on {price.date}{old}"
+    return f"list price of {price.date}{old}, from a third party, currency inferred: look up today's"
+
+
+def _subscription(first: Candidate) -> Iterator[str]:
+    """Whether a month's subscription pays: from how many hours on, or at which discount."""
+    month, hour, hours = first.subscription, first.price, first.hours
+    if month is not None:
+        even = subscription_hours(month, hour) if hour is not None else None
+        text = f"a month's subscription costs {month.per_hour * HOURS_OF_A_MONTH:,.0f} {month.currency} ({month.date})"
+        if even is not None:
+            text += f" and pays from {even:,.0f} h a month on"
+            text += "" if hours is None else f": {'subscribe' if hours >= even else 'pay as you go'} for {hours:,.0f} h"
+        yield text
+        return
     discount = break_even_discount(hours) if hours is not None else None
     if discount is not None:
         yield f"a month's subscription pays only where it is more than {discount:.0%} cheaper than its 720 hours"
-    if work.interruptible:
-        kept = spot()
-        yield (
-            f"spot: write a checkpoint every {kept.checkpoint_every_seconds / 60:.0f} min (Young), expect "
-            f"{kept.overhead_share:.0%} of rework, if one takes 2 min and it is interrupted once a day; no price known"
-        )
+
+
+def _on_spot(work: Work, first: Candidate) -> str:
+    """How to run on spot machines: checkpoints, rework, and the price below which that pays."""
+    between = work.interruption_hours or INTERRUPTION_HOURS
+    plan = spot(checkpoint_seconds(work, first.machine), between)
+    how = (
+        f"spot: a checkpoint every {plan.checkpoint_every_seconds / 60:.0f} min (Young/Daly, one takes "
+        f"{plan.write_seconds:.0f} s), {plan.overhead_share:.0%} more time for writing, rework and restarts if "
+        f"interrupted every {between:g} h"
+    )
+    if first.spot is None:
+        return f"{how}; it pays below {plan.pays_below_share:.0%} of the price, and no spot price is known"
+    hourly = first.spot.per_hour * (1 + plan.overhead_share)
+    told = (
+        f"{how}; {first.spot.per_hour:.2f} {first.spot.currency} an hour ({first.spot.date}) are {hourly:.2f} with that"
+    )
+    return told + (f", {hourly * first.hours:,.0f} for the whole work" if first.hours is not None else "")
 
 
 def _start(advice: Advice) -> Iterator[tuple[str, str]]:

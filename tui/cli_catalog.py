@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ KINDS = ("gpus", "instances", "prices", "claims", "import")
 @click.option("--machine", help="With import of a price: the machine type that it is of.")
 @click.option("--region", help="With import of a price: the region that it is of.")
 @click.option("--date", help="With import of a price: the day that it is of, 2026-11-30.")
+@click.option(
+    "--mode", type=click.Choice(("payg", "subscription")), default="payg", help="With import: an hour or a month."
+)
+@click.option("--currency", default="CNY", show_default=True, help="With import of prices of Tencent Cloud.")
 @overlay_option
 @rules_option
 def catalog(
@@ -34,19 +39,23 @@ def catalog(
     machine: str | None,
     region: str | None,
     date: str | None,
+    mode: str,
+    currency: str,
     overlays: tuple[Path, ...],
     rules: Path | None,
 ) -> None:
     """List GPUs, instance types, prices or judged claims; QUERY keeps those that hold all its words.
 
-    `import FILE` prints an overlay made from the JSON of `aliyun ecs DescribeInstanceTypes`, or with --machine,
-    --region and --date from that of `aliyun ecs DescribePrice --PriceUnit Hour`: read it, use it with --overlay.
+    `import FILE` prints an overlay made from what a provider's command line printed as JSON: read it, then use it with
+    --overlay. It takes `aliyun ecs DescribeInstanceTypes`; `DescribePrice --PriceUnit Hour` (--machine, --region and
+    --date), with --mode subscription of one month; `DescribeSpotPriceHistory`; and of Tencent Cloud `tccli cvm
+    DescribeZoneInstanceConfigInfos` (--date, --currency).
 
     Every value has its source; `gpuwhy catalog claims a10-mig` shows what is said of MIG on the A10 and what is so.
     """
     kb = with_overlays(knowledge(rules), overlays)
     if kind == "import":
-        _import(kb, query, machine, region, date)
+        _import(kb, query, _Told(machine, region, date, mode, currency))
         return
     asked = " ".join(query)
     found = [one for one in _entries(kb, kind) if _matches(one, asked, kind)]
@@ -65,9 +74,18 @@ def catalog(
     sys.stdout.write(encodable("\n".join(lines) + "\n", sys.stdout.encoding or "utf-8"))
 
 
-def _import(
-    kb: KnowledgeBase, files: tuple[str, ...], machine: str | None, region: str | None, date: str | None
-) -> None:
+@dataclass(frozen=True)
+class _Told:
+    """What the answer of a provider does not tell."""
+
+    machine: str | None
+    region: str | None
+    date: str | None
+    mode: str
+    currency: str
+
+
+def _import(kb: KnowledgeBase, files: tuple[str, ...], told: _Told) -> None:
     from gpuwhy.kb import overlay
     from gpuwhy.kb.errors import KnowledgeError
     from gpuwhy.tui.amounts import read_json
@@ -76,18 +94,32 @@ def _import(
         fail("import takes one file", "the JSON that `aliyun ecs DescribeInstanceTypes` printed")
     document = read_json(Path(files[0]))
     try:
-        if "PriceInfo" in document:
-            if machine is None or region is None or date is None:
-                fail("a price needs --machine, --region and --date", "the answer does not tell them")
-            made = overlay.text(overlay.of_price(document, machine, region, date), "aliyun ecs DescribePrice")
-        else:
-            made = overlay.text(overlay.of_instance_types(document, kb.catalogue), "aliyun ecs DescribeInstanceTypes")
+        made = overlay.text(*_overlay(kb, document, told))
         overlay.check(made.encode(), files[0])
     except overlay.OverlayError as error:
         fail(f"{files[0]}: {error}")
     except KnowledgeError as error:
         fail(f"{files[0]} gives no usable overlay: {error.problems[0]}")
     sys.stdout.write(made)
+
+
+def _overlay(kb: KnowledgeBase, document: dict[str, Any], told: _Told) -> tuple[dict[str, Any], str]:
+    """The overlay of an answer, and the command that printed it."""
+    from gpuwhy.kb import overlay
+
+    if "PriceInfo" in document:
+        if told.machine is None or told.region is None or told.date is None:
+            fail("a price needs --machine, --region and --date", "the answer does not tell them")
+        made = overlay.of_price(document, told.machine, told.region, told.date, told.mode)
+        return made, "aliyun ecs DescribePrice"
+    if "SpotPrices" in document:
+        return overlay.of_spot_history(document), "aliyun ecs DescribeSpotPriceHistory"
+    if "InstanceTypeQuotaSet" in document or "Response" in document:
+        if told.date is None:
+            fail("prices need --date", "the answer does not tell it")
+        made = overlay.of_zone_configurations(document, told.date, told.currency)
+        return made, "tccli cvm DescribeZoneInstanceConfigInfos"
+    return overlay.of_instance_types(document, kb.catalogue), "aliyun ecs DescribeInstanceTypes"
 
 
 def _entries(kb: KnowledgeBase, kind: str) -> list[dict[str, Any]]:

@@ -56,6 +56,7 @@ BOUND_BY = (
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="How long the machine is rented.")
 @click.option("--tokens", callback=amounts.count, metavar="N", help="Tokens to train on: gives the hours.")
 @click.option("--interruptible", is_flag=True, default=None, help="It may be stopped and goes on from a checkpoint.")
+@click.option("--interrupted-every", type=click.FloatRange(0, min_open=True), metavar="HOURS", help="On spot machines.")
 @click.option("--answer", type=click.IntRange(0), metavar="N", help="Tokens of an answer; 0: it generates nothing.")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests that come per second.")
 @click.option("--p99-ms", type=click.FloatRange(0, min_open=True), help="Time in which 99 of 100 tokens must come.")
@@ -180,6 +181,7 @@ def _work(given: dict[str, Any]) -> Work:
         first_token_seconds=given["first_token_ms"] / 1000 if given["first_token_ms"] else None,
         requests_per_second=given["rate"],
         answer_tokens=given["answer"],
+        interruption_hours=given["interrupted_every"],
         scratch_bytes=given["local_disk"],
         budget_per_hour=given["budget"],
         gpu_limit=given["max_gpus"],

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
 from typing import Any
 
 import pytest
 
-from gpuwhy.engine.costs import break_even_discount, spot, token_seconds, training_hours
+from gpuwhy.engine.costs import (
+    age_days,
+    break_even_discount,
+    checkpoint_seconds,
+    spot,
+    subscription_hours,
+    token_seconds,
+    training_hours,
+)
 from gpuwhy.engine.deployment import advise, bandwidth_of_disk, disk_for
 from gpuwhy.engine.selection import Candidate, Choice, choose, proof
 from gpuwhy.engine.shapes import of_parameters
 from gpuwhy.engine.workload import Work
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
-from gpuwhy.kb.offers import machines
+from gpuwhy.kb.offers import Price, machines
+from gpuwhy.kb.records import replace
 
 
 @cache
@@ -180,10 +190,19 @@ def test_the_first_has_the_lowest_price() -> None:
     assert kept[0].price is not None
 
 
-def test_without_any_price_the_closest_fit_is_first() -> None:
+def test_in_a_region_without_prices_the_ratio_of_prices_elsewhere_ranks() -> None:
     kept = chosen("serve", 7.7e9, region="nowhere").kept
     assert all(one.price is None for one in kept)
-    whole = [one for one in kept if one.machine.status == "listed" and not one.machine.is_slice]
+    cards = [one for one in kept if one.machine.status == "listed" and not one.machine.is_slice]
+    whole = [one.elsewhere.per_hour for one in cards if one.elsewhere]
+    assert whole == sorted(whole)
+    assert kept[0].machine.name == "ecs.gn7i-c8g1.2xlarge"
+
+
+def test_without_any_price_the_closest_fit_is_first() -> None:
+    kept = chosen("serve", 7.7e9, provider="tencent").kept
+    assert all(one.price is None and one.elsewhere is None for one in kept)
+    whole = [one for one in kept if not one.machine.is_slice]
     assert [one.machine.gpus for one in whole] == sorted(one.machine.gpus for one in whole)
 
 
@@ -213,11 +232,32 @@ def test_a_subscription_for_two_weeks_needs_more_than_half_off() -> None:
     assert break_even_discount(720) is None
 
 
-def test_checkpoints_follow_young() -> None:
-    # sqrt(2 x 120 s x 86,400 s) = 4,554 s; 120/4554 + 4554/2/86400 = 5.3 %
+def test_checkpoints_follow_young_as_daly_refined_him() -> None:
+    # Young: sqrt(2 x 120 s x 86,400 s) = 4,553.7 s; r = sqrt(120 / 2 / 86,400) = 0.02635;
+    # Daly: 4,553.7 x (1 + r/3 + r^2/9) - 120 = 4,474.0 s; 120/4474 + (4474/2 + 600)/86,400 = 5.97 %
     plan = spot()
-    assert plan.checkpoint_every_seconds == pytest.approx(4553.7, abs=0.1)
-    assert plan.overhead_share == pytest.approx(0.0527, abs=1e-4)
+    assert plan.checkpoint_every_seconds == pytest.approx(4474.0, abs=0.1)
+    assert plan.overhead_share == pytest.approx(0.0597, abs=1e-4)
+    assert plan.pays_below_share == pytest.approx(1 / 1.0597, abs=1e-4)
+
+
+def test_a_checkpoint_that_takes_longer_than_machines_live_is_written_once_in_their_life() -> None:
+    assert spot(write_seconds=10_000, between_hours=1).checkpoint_every_seconds == 3600
+
+
+def test_a_checkpoint_of_full_training_has_14_bytes_a_parameter_and_one_of_lora_few() -> None:
+    card = machine("ecs.gn7e-c16g1.4xlarge")
+    assert checkpoint_seconds(work("finetune", 7e9), card) == pytest.approx(7e9 * 14 / 350e6)  # 280 s at PL1's 350 MB/s
+    assert checkpoint_seconds(work("finetune", 7e9, "lora"), card) < 30
+
+
+def test_a_subscription_pays_from_the_hours_that_cost_as_much() -> None:
+    month = Price("x", "r", 5.0, "CNY", "subscription", "2026-11-01", "aliyun-api")
+    hour = Price("x", "r", 10.0, "CNY", "payg", "2026-11-01", "aliyun-api")
+    assert subscription_hours(month, hour) == 360  # 5 x 720 / 10
+    assert subscription_hours(replace(month, currency="USD"), hour) is None
+    assert age_days(month, date(2026, 11, 30)) == 29
+    assert age_days(replace(month, date="last year"), date(2026, 11, 30)) is None
 
 
 def machine(name: str) -> Any:

@@ -10,7 +10,16 @@ from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.load import load
 from gpuwhy.kb.offers import machines, prices
-from gpuwhy.kb.overlay import OverlayError, check, merged, of_instance_types, of_price, text
+from gpuwhy.kb.overlay import (
+    OverlayError,
+    check,
+    merged,
+    of_instance_types,
+    of_price,
+    of_spot_history,
+    of_zone_configurations,
+    text,
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +78,56 @@ def test_a_type_without_memory_is_refused(catalogue: Catalogue) -> None:
 def test_an_overlay_that_breaks_the_form_is_refused() -> None:
     with pytest.raises(KnowledgeError):
         check(b"machines: [{name: x}]\n", "overlay.yaml")
+
+
+def test_a_month_is_kept_by_the_hour(catalogue: Catalogue) -> None:
+    document = {"PriceInfo": {"Price": {"TradePrice": 3600.0, "Currency": "CNY"}}}
+    made = of_price(document, "ecs.gn7i-c8g1.2xlarge", "cn-beijing", "2026-11-30", "subscription")
+    overlay = check(text(made, "a test").encode(), "overlay.yaml")
+    found = [one for one in prices(merged(catalogue, [overlay])) if one.mode == "subscription"]
+    assert [one.per_hour for one in found] == [5.0]  # 3600 / 720
+
+
+def spot(zone: str, amount: float, day: str) -> dict[str, Any]:
+    return {
+        "InstanceType": "ecs.gn7i-c8g1.2xlarge",
+        "ZoneId": zone,
+        "SpotPrice": amount,
+        "Timestamp": f"{day}T00:00:00Z",
+    }
+
+
+def test_spot_prices_are_means_by_region(catalogue: Catalogue) -> None:
+    history = [spot("cn-beijing-h", 2.0, "2026-11-28"), spot("cn-beijing-g", 4.0, "2026-11-29")]
+    made = of_spot_history({"SpotPrices": {"SpotPriceType": history}, "Currency": "CNY"})
+    overlay = check(text(made, "a test").encode(), "overlay.yaml")
+    found = [one for one in prices(merged(catalogue, [overlay])) if one.mode == "spot"]
+    assert [(one.region, one.per_hour, one.date) for one in found] == [("cn-beijing", 3.0, "2026-11-29")]
+
+
+def test_prices_of_tencent_are_the_lowest_of_a_region(catalogue: Catalogue) -> None:
+    zones = [
+        {
+            "Zone": f"ap-guangzhou-{zone}",
+            "InstanceType": "GN7.2XLARGE32",
+            "InstanceChargeType": "POSTPAID_BY_HOUR",
+            "Price": {"UnitPrice": amount, "ChargeUnit": "HOUR"},
+        }
+        for zone, amount in ((3, 8.5), (4, 8.0))
+    ]
+    made = of_zone_configurations({"Response": {"InstanceTypeQuotaSet": zones}}, "2026-11-30", "CNY")
+    overlay = check(text(made, "a test").encode(), "overlay.yaml")
+    known = {(one.machine, one.region): one for one in prices(merged(catalogue, [overlay]))}
+    assert known["GN7.2XLARGE32", "ap-guangzhou"].per_hour == 8.0
+
+
+@pytest.mark.parametrize("document", [{"SpotPrices": {}}, {"SpotPrices": {"SpotPriceType": [{"SpotPrice": 1}]}}])
+def test_what_holds_no_spot_prices_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(OverlayError):
+        of_spot_history(document)
+
+
+@pytest.mark.parametrize("document", [{"Response": {}}, {"InstanceTypeQuotaSet": [{"Price": {"UnitPrice": 1}}, 7]}])
+def test_what_holds_no_prices_of_tencent_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(OverlayError):
+        of_zone_configurations(document, "2026-11-30", "CNY")
