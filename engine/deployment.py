@@ -9,9 +9,11 @@ from gpuwhy.kb.offers import GB, Machine
 from gpuwhy.kb.records import dataclass
 
 CUDA_VERSIONS = ("12.8", "12.6")
-"""Builds of PyTorch to choose from, newest first; PyTorch's 12.8 builds leave out what is older than Turing."""
+"""Builds of PyTorch to choose from, newest first. Those for 12.8 leave out what is older than Turing: Pascal since 2.8,
+Volta since 2.11 (pytorch/pytorch issue 157517 and release notes); those for 12.6 keep both."""
 
 OLDEST_OF_NEWEST_BUILD = 7.5
+AMPERE = 8.0
 
 DISK_CLASSES = (("PL0", 10_000, 180), ("PL1", 50_000, 350), ("PL2", 100_000, 750), ("PL3", 1_000_000, 4000))
 """ESSD classes with the most IOPS and MB/s of one disk (Alibaba Cloud ECS: ESSDs, ModifyDiskSpec)."""
@@ -38,6 +40,8 @@ class Advice:
     driver: str | None
     snippet: str
     disk: Disk | None
+    framework: str | None = None
+    image: str = ""
 
 
 def advise(catalogue: Catalogue, work: Work, chosen: Candidate) -> Advice:
@@ -45,8 +49,36 @@ def advise(catalogue: Catalogue, work: Work, chosen: Candidate) -> Advice:
     cuda = cuda_build(catalogue, chosen.machine)
     needed = {one.fact: one.value for one in catalogue.of_version("job.cuda_build_version", cuda)} if cuda else {}
     driver = needed.get("job.driver_needed_version")
-    disk = disk_for(work.data_bytes_per_second, chosen.machine) if work.data_bytes_per_second else None
-    return Advice(cuda, str(driver) if driver is not None else None, snippet(work, chosen.machine), disk)
+    machine = chosen.machine
+    disk = None
+    if work.data_bytes_per_second and machine.provider == "alicloud":
+        disk = disk_for(work.data_bytes_per_second, machine)
+    told = str(driver) if driver is not None else None
+    return Advice(cuda, told, snippet(work, machine), disk, framework(work, machine, cuda), image(machine))
+
+
+def framework(work: Work, machine: Machine, cuda: str | None) -> str | None:
+    """How to install the framework with code for this card; None where its compute capability is not known.
+
+    vLLM: from compute capability 7.5 on (requirements of 0.21); FlashAttention-2: from Ampere on.
+    """
+    capability = machine.compute_capability
+    if cuda is None or capability is None:
+        return None
+    wheel = f"pip install torch --index-url https://download.pytorch.org/whl/cu{cuda.replace('.', '')}"
+    if capability < OLDEST_OF_NEWEST_BUILD:
+        wheel += "; newer wheels and CUDA 13 have no code for it"
+        return wheel + (", and vLLM from 0.21 on does not run on it" if work.serves else "")
+    return wheel + ("; FlashAttention-2 wants Ampere" if capability < AMPERE else "")
+
+
+def image(machine: Machine) -> str:
+    """Which image to start from."""
+    if machine.provider == "tencent":
+        text = "a public image with the driver installed at creation (Tesla driver; GRID for slices)"
+    else:
+        text = "a public image with the driver installed at creation, or one that brings it"
+    return text + "; the wheels, or a container, bring CUDA itself"
 
 
 def cuda_build(catalogue: Catalogue, machine: Machine) -> str | None:
@@ -73,9 +105,13 @@ def snippet(work: Work, machine: Machine) -> str:
     """The part of a Pod that asks for the GPUs of a machine, or for a partition where isolated parts are wanted."""
     part = next((name for card, name in PARTITIONS.items() if card in machine.gpu), None) if work.partitions else None
     resource, count = (f"nvidia.com/{part}", 1) if part else ("nvidia.com/gpu", machine.gpus)
+    named = not machine.is_slice and machine.compute_capability is not None and "(" not in machine.gpu
+    card = f"  # or by card: aliyun.accelerator/nvidia_name: {machine.gpu.replace(' ', '-')}\n"
+    labels = "  # whether TKE sets it so: kubectl get nodes --show-labels\n" if machine.provider == "tencent" else ""
     return (
         "nodeSelector:\n"
         f"  node.kubernetes.io/instance-type: {machine.name}\n"
+        f"{card if named and machine.provider == 'alicloud' else labels}"
         "containers:\n"
         "- resources:\n"
         "    limits:\n"

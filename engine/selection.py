@@ -25,6 +25,9 @@ from gpuwhy.kb.units import show
 DERIVATIONS = "derive.select."
 """Rules that derive what a piece of work needs."""
 
+A100_MACHINE = "ecs.gn7e-c16g1.4xlarge"
+"""The smallest machine with an A100 of 80 GB: what others are compared with."""
+
 LESS_MEMORY = 0.75
 """Where prices are not known, a machine with at most this share of the memory counts as a smaller one."""
 
@@ -186,7 +189,11 @@ class _Judge:
         return self.known.here.get((machine.name, "payg"))
 
     def world(self, machine: Machine, needed: _Needs, price: Price | None) -> World:
-        facts = [*needed.facts, *offered(self.work, machine, price.per_hour if price else None)]
+        yardstick = self.known.here.get((A100_MACHINE, "payg"))
+        share = None
+        if price is not None and yardstick is not None and price.currency == yardstick.currency:
+            share = price.per_hour / yardstick.per_hour
+        facts = [*needed.facts, *offered(self.work, machine, price.per_hour if price else None, share)]
         return World(self.kb.facts, FactBase.of(facts))
 
     def needs_of(self, gpus: int) -> _Needs:

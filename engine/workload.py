@@ -128,7 +128,9 @@ _PARTS = {
 }  # fmt: skip
 
 
-def offered(work: Work, machine: Machine, price_per_hour: float | None) -> list[Fact]:
+def offered(
+    work: Work, machine: Machine, price_per_hour: float | None, price_share_of_a100: float | None = None
+) -> list[Fact]:
     """The facts of one machine type, and how fast it would do the work. What is not known is left out."""
     times = latency(work, machine)
     known: dict[str, Value | None] = {
@@ -151,6 +153,7 @@ def offered(work: Work, machine: Machine, price_per_hour: float | None) -> list[
         "offer.has_rdma": machine.rdma,
         "offer.has_mig": machine.mig,
         "offer.price_per_hour": price_per_hour,
+        "offer.price_share_of_a100": price_share_of_a100,
         "offer.disk_bytes_per_second": machine.disk_bytes_per_second,
         "offer.local_disk_bytes": machine.local_disk_bytes,
     }
@@ -188,6 +191,7 @@ _UNITS = (
     ("share_least", "share"),
     ("share_most", "share"),
     ("per_hour", "ratio"),
+    ("share_of_a100", "share"),
     ("capability", "ratio"),
     ("gpus", "count"),
     ("hosts", "count"),

@@ -47,7 +47,14 @@ def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
 def _start(kb: KnowledgeBase, choice: Choice, first: Candidate) -> dict[str, Any]:
     advice = advise(kb.catalogue, choice.work, first)
     disk = None if advice.disk is None else {"class": advice.disk.disk_class, "size_gib": advice.disk.size_gib}
-    return {"cuda": advice.cuda, "driver": advice.driver, "kubernetes": advice.snippet, "disk": disk}
+    return {
+        "cuda": advice.cuda,
+        "driver": advice.driver,
+        "framework": advice.framework,
+        "image": advice.image,
+        "kubernetes": advice.snippet,
+        "disk": disk,
+    }
 
 
 def _candidate(one: Candidate) -> dict[str, Any]:

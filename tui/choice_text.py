@@ -77,7 +77,7 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
         one = choice.change.machine
         yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {_need(one)}{_price(one)})"
     if choice.kept:
-        yield from _start(advise(kb.catalogue, work, choice.kept[0]))
+        yield from _start(work, advise(kb.catalogue, work, choice.kept[0]))
 
 
 def _served(work: Work, first: Candidate) -> Iterator[tuple[str, str]]:
@@ -184,7 +184,7 @@ def _on_spot(work: Work, first: Candidate) -> str:
     return told + (f", {hourly * first.hours:,.0f} for the whole work" if first.hours is not None else "")
 
 
-def _start(advice: Advice) -> Iterator[tuple[str, str]]:
+def _start(work: Work, advice: Advice) -> Iterator[tuple[str, str]]:
     if advice.cuda is None:
         yield "start", "which CUDA build runs is not known: the provider does not name the GPU"
     else:
@@ -192,10 +192,15 @@ def _start(advice: Advice) -> Iterator[tuple[str, str]]:
             f"builds for CUDA {advice.cuda} (PyTorch cu{advice.cuda.replace('.', '')}), driver {advice.driver} or newer"
         )
         yield "start", f"{said}; a newer driver runs older CUDA (s2-newer-driver-breaks)"
+    if advice.framework is not None:
+        yield "install", advice.framework
+    yield "image", advice.image
     disk = advice.disk
     if disk is not None:
         said = f"ESSD {disk.disk_class} of {disk.size_gib:,} GiB or more"
         yield "disk", said + ("; the machine passes on less than that" if disk.capped_by_machine else "")
+    elif work.data_bytes_per_second is not None:
+        yield "disk", f"no one cloud disk known here reads {show(work.data_bytes_per_second, 'bytes_per_second')}"
     yield from (("pod", line) for line in advice.snippet.splitlines())
 
 

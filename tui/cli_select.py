@@ -128,9 +128,18 @@ def _why(kb: KnowledgeBase, work: Work, name: str) -> None:
     found = [one for one in known if one.name.lower().removeprefix("ecs.") == wanted]
     found = found or [one for one in known if one.family.lower() == wanted]
     if not found:
-        fail(f"there is no machine type {name!r}", "gpuwhy catalog instances lists them")
+        fail(f"there is no machine type {name!r}", _denied(kb, wanted) or "gpuwhy catalog instances lists them")
     text = why(kb, work, proof(kb, work, found[0]))
     sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+
+
+def _denied(kb: KnowledgeBase, name: str) -> str | None:
+    """What is so where a claim that is called wrong speaks of a machine type or a family that does not exist."""
+    claims = {one["id"]: one["value"] for one in kb.catalogue.sections.get("claims", ())}
+    for one in kb.catalogue.sections.get("denials", ()):
+        if name == str(one.get("family") or one.get("machine") or "").removeprefix("ecs.") and len(one) == 2:
+            return f"{claims[one['claim']]}; claim {one['claim']}"
+    return None
 
 
 def _work(given: dict[str, Any]) -> Work:
@@ -167,7 +176,11 @@ def _work(given: dict[str, Any]) -> Work:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
     if given["answer"] is not None and given["answer"] >= sequence:
         raise click.UsageError(f"--answer {given['answer']} leaves no prompt in {sequence} tokens (--context)")
-    region = default("region", None, "prices of cn-beijing (--region)")
+    region = (
+        given["region"]
+        if given["provider"] == "tencent"
+        else default("region", None, "prices of cn-beijing (--region)")
+    )
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
         task=task,

@@ -89,8 +89,24 @@ def test_why_shows_the_proof_of_what_is_kept() -> None:
     assert max(len(line) for line in text.splitlines() if "://" not in line) <= 80
 
 
-def test_why_of_a_type_that_is_not_there_is_told() -> None:
-    assert "no machine type 'gn7p'" in run(*SERVE, "--why", "gn7p", expected=2)
+def test_why_of_a_type_that_is_not_there_is_told_and_what_is_there_instead() -> None:
+    assert "there is no gn7p; A100 is gn7" in run(*SERVE, "--why", "gn7p", expected=2)
+    assert "no such type" in run(*SERVE, "--why", "ecs.gn7e-c32g1.8xlarge", expected=2)
+    assert "gpuwhy catalog instances" in run(*SERVE, "--why", "p5.48xlarge", expected=2)
+
+
+def test_what_articles_say_of_the_chosen_card_is_set_right() -> None:
+    told = " ".join(run("--task", "serve", "--params", "7B", "--context", "2048").split())
+    for claim in ("s3-sum-gn7i", "s2-a10-tradeoff", "s1-a10-60pct"):
+        assert claim in told
+    assert "27 % of the smallest machine" in told  # 9.5326 / 34.742
+
+
+def test_volta_is_told_which_wheels_have_code_for_it() -> None:
+    text = run("--task", "serve", "--params", "13B", "--dtype", "fp16", "--why", "gn6e")
+    assert "select.software.dropped" in text
+    start = " ".join(run("--task", "serve", "--params", "11B", "--dtype", "fp16", "--provider", "tencent").split())
+    assert "whl/cu126" in start
 
 
 def test_only_the_types_of_a_provider() -> None:
