@@ -29,7 +29,9 @@ _TIME_UNIT = r"milliseconds?|ms|msecs?|us|µs|s|secs?|seconds?|mins?|minutes?"
 _PER = later(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?\s?(?:/|\bper )\s?(?P<noun>{_NOUN})\b", re.IGNORECASE)
 _SAME = later(rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})\s(?=(?:using|on|with)\b)", re.IGNORECASE)
 """`40s per epoch on one GPU vs. 30s on two`: the second time is per the same thing."""
-_RATE = later(rf"(?P<value>{NUMBER})\s?(?P<noun>{_NOUN})\s?(?:/|\bper )\s?(?:s|sec|second)s?\b", re.IGNORECASE)
+_RATE = later(
+    rf"(?P<value>{NUMBER})(?P<kilo>k)?\s?(?P<noun>{_NOUN})\s?(?:/|\bper )\s?(?:s|sec|second)s?\b", re.IGNORECASE
+)
 _NAMED = later(
     r"(?P<label>[A-Za-z][A-Za-z_, =-]{0,60}?)\s{0,8}(?:\([^()]{0,60}\))?\s{0,8}[:=]?\s{1,40}"
     rf"(?P<value>{NUMBER})\s?(?P<unit>{_TIME_UNIT})?(?![A-Za-z0-9/%.])",
@@ -174,6 +176,8 @@ def _amounts(text: str) -> Iterator[tuple[int, tuple[str, str], float]]:
             value = parse_number(found["value"])
             if sort == "per" and value is not None:
                 value = parse_duration(f"{value!r}{found['unit'] or 's'}")
+            elif sort == "rate" and value is not None and found["kilo"]:
+                value *= 1000
             if value is not None and text[found.start() - 1 : found.start()] not in (".", "-", "+"):
                 taken.append(found.span())
                 yield found.start(), (sort, _noun(found["noun"])), value

@@ -15,6 +15,7 @@ from gpuwhy.probes.artefacts.quantities import SIZE, parse_duration, parse_numbe
 NAME = "job-efficiency"
 LONGEST = 400
 MOST_JOBS = 200
+MOST_HEAD = 200
 
 _BAR = later(
     r"^\s*(?P<what>CPU utilization|CPU memory usage|GPU utilization|GPU memory "
@@ -25,6 +26,12 @@ _OF_GPU = later(
     r"\(?(?P<share>[0-9]{1,3}(?:\.[0-9]{1,2})?)%\)?"
 )
 _PER_NODE = later(r"^\s*(?:CPU|GPU) (?:utilization|memory usage) per node\b[^\n]{0,60}$")
+_PLAIN = later(
+    r"^\s*(?P<what>CPU utilization|GPU utilization|GPU memory usage):?\s{1,8}"
+    rf"(?:(?P<used>{SIZE})\s?/\s?(?P<total>{SIZE})\s?)?\(?(?P<share>[0-9]{{1,3}}(?:\.[0-9]{{1,2}})?)%\)?\s*$"
+)
+"""A line of a summary without bars: `GPU memory usage: 3.1GB/80.0GB (3.9%)`; only where a text names a job."""
+_JOB_ID = later(r"(?i)\bjob ?-?id\b|\byour job\b|\bSLURM_JOB_ID\b")
 _SEFF = later(r"^\s*(?P<what>CPU|GPU|Memory|GPU Memory) Efficiency:\s{1,8}(?P<share>[0-9]{1,3}(?:\.[0-9]{1,2})?)% of\b")
 _NUMBER_OF = later(r"(?i)\b(?:number of gpus|total gpus|gpus allocated|gpus)\s{0,4}[:=]\s{0,8}(?P<count>[0-9]{1,4})\b")
 _COLUMN_UTILIZATION = later(r"(?i)^gpu[-_ ]?(?:util\w{0,7}|eff\w{0,9}|usage)(?:[-_ ]?\(?%\)?)?$")
@@ -59,13 +66,18 @@ def scan(text: Text) -> Iterator[Extract]:
     """One extract of all jobs that a text tells of; job-level facts are those of the busiest and largest of them."""
     jobs = _Jobs()
     columns: Mapping[str, int] = {}
+    of_a_job = any(_JOB_ID.search(line.text[:LONGEST]) for line in text.lines[:MOST_HEAD])
     for line in text.lines:
         cut = line.text[:LONGEST]
         found = _columns(cut)
         if found:
             columns = found
             jobs.claimed.add(line.number)
-        elif _take_bar(jobs, cut, line) or (columns and _take_row(jobs, columns, cut, line)):
+        elif (
+            _take_bar(jobs, cut, line)
+            or (of_a_job and _take_plain(jobs, cut, line))
+            or (columns and _take_row(jobs, columns, cut, line))
+        ):
             jobs.claimed.add(line.number)
     _finish(jobs)
     if jobs.facts:
@@ -105,6 +117,17 @@ def _take_bar(jobs: _Jobs, text: str, line: Line) -> bool:
         jobs.facts["job.allocated_gpu_count"] = (int(count["count"]), line)
         return False
     return bool(_PER_NODE.match(text)) and bool(jobs.facts or jobs.shares)
+
+
+def _take_plain(jobs: _Jobs, text: str, line: Line) -> bool:
+    plain = _PLAIN.match(text)
+    if plain is None:
+        return False
+    jobs.facts.setdefault(_BARS[plain["what"]], (float(plain["share"]) / 100.0, line))
+    used, total = parse_size(plain["used"] or ""), parse_size(plain["total"] or "")
+    if plain["what"] == "GPU memory usage" and used is not None and total:
+        jobs.peaks.append((used, total, line))
+    return True
 
 
 def _columns(text: str) -> Mapping[str, int]:

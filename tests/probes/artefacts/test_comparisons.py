@@ -35,6 +35,11 @@ def test_a_second_time_may_leave_out_what_it_is_per() -> None:
     assert facts["bench.scaling_speedup"] == pytest.approx(60 / 90)
 
 
+def test_thousands_of_tokens_are_read_with_their_k() -> None:
+    facts = job("one gpu: 4.1k tokens/s\n2 gpus: 5.1k tokens/s\n")
+    assert facts["bench.scaling_speedup"] == pytest.approx(5.1 / 4.1)
+
+
 def test_a_list_of_installed_software_is_no_comparison() -> None:
     assert job("PyTorch version: 2.1.0\nNvidia driver version: 535.54.03\ncudnn 8.9.2\nTime: 4.2 s\n") == {}
 

@@ -57,5 +57,13 @@ def test_seff(line: str, fact: str, value: float) -> None:
     assert facts(line)[fact] == pytest.approx(value)
 
 
+def test_a_summary_in_plain_lines_counts_where_a_job_is_named() -> None:
+    lines = "GPU utilization: 6%\nGPU memory usage: 3.1GB/80.0GB (3.9%)\n"
+    found = facts(f"JobID 8812331\n{lines}")
+    assert found["job.gpu_utilization_share"] == pytest.approx(0.06)
+    assert found["job.gpu_memory_peak_bytes"] == pytest.approx(3.1 * 2**30, rel=0.08)
+    assert facts(lines) == {}
+
+
 def test_other_text_with_gpus_is_no_summary() -> None:
     assert scan(FORMAT, "number of gpus: 4\ntrain.py (GPU memory usage grows)\n") == []
