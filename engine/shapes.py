@@ -32,6 +32,8 @@ GROUPED_FROM = 30e9
 """Models from this size on are assumed to share keys and values among heads (GQA, 8 of them); smaller ones not."""
 
 HEAD_SIZE = 128
+LEAST_PARAMETERS = 1000
+"""Fewer are a slip of the unit (`--params 7`)."""
 
 
 class ShapeError(ValueError):
@@ -70,6 +72,8 @@ def of_parameters(parameters: float, kv_heads: int | None = None) -> Shape:
     """A shape for a parameter count, as the nearest common model has it; all of it is told as assumed."""
     if not (math.isfinite(parameters) and parameters > 0):
         raise ShapeError("the number of parameters must be above 0")
+    if parameters < LEAST_PARAMETERS:
+        raise ShapeError(f"{parameters:g} parameters are no model to size; 350M and 7B stand for millions and billions")
     _, layers, hidden, vocabulary = min(COMMON_SHAPES, key=lambda one: abs(math.log(one[0] / parameters)))
     heads = max(1, hidden // HEAD_SIZE)
     groups = kv_heads or (min(8, heads) if parameters >= GROUPED_FROM else heads)
@@ -95,6 +99,11 @@ def of_config(config: Mapping[str, Any]) -> Shape:
         return of_config(text)
     hidden = _whole(config, "hidden_size", "n_embd", "d_model", "dim")
     layers = _whole(config, "num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    if hidden is None and "_class_name" in config:
+        raise ShapeError(
+            f"it is that of a diffusion model ({str(config['_class_name'])[:60]}), whose activations are not modelled: "
+            "give --params 860M and --activations SIZE, as torch.cuda.max_memory_allocated() measured them"
+        )
     if hidden is None or layers is None:
         raise ShapeError("no hidden_size or num_hidden_layers in it: is it the config.json of a transformer?")
     heads = _whole(config, "num_attention_heads", "n_head", "n_heads") or max(1, hidden // HEAD_SIZE)

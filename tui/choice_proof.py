@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpuwhy.engine.model import Truth, Verdict
 from gpuwhy.engine.selection import Proof
 from gpuwhy.engine.workload import Work
@@ -35,6 +37,36 @@ def why(kb: KnowledgeBase, work: Work, proof: Proof) -> str:
     _not_known(text, proof)
     _needs(text, proof)
     return text.finish()
+
+
+def as_data(proof: Proof) -> dict[str, Any]:
+    """The same as JSON data: each rule with its verdict and readings, each need with its rule and inputs."""
+    one = proof.candidate
+    return {
+        "type": one.machine.name,
+        "kept": not one.rejected,
+        "open": bool(one.open),
+        "rules": [
+            {
+                "rule": rule.id,
+                "version": rule.version,
+                "then": rule.then,
+                "holds": judged.truth.value,
+                "because": proof.said[rule.id].because if rule.id in proof.said else None,
+                "claim": rule.claim,
+                "facts": sorted({fact.id for fact in judged.facts()}),
+            }
+            for rule, judged in proof.verdicts
+        ],
+        "needs": [
+            {"fact": name, "rule": made.derivation.id, "from": [fact.id for fact in made.inputs]}
+            for (name, _), made in proof.derived.items()
+        ],
+        "facts": [
+            {"fact": fact.id, "value": fact.value, "unit": fact.unit, "source": fact.origin.source}
+            for fact in proof.facts
+        ],
+    }
 
 
 def _rule(text: ProofText, proof: Proof, word: str, rule: Selection, judged: Verdict) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,9 +95,9 @@ def select(
     kb = with_overlays(knowledge(rules), given["overlays"])
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
-    work = _work(given)
+    work = _work(kb, given)
     if why is not None:
-        _why(kb, work, why)
+        _why(kb, work, why, form)
         return
     try:
         choice = choose(kb, work)
@@ -116,11 +117,12 @@ def select(
     context.exit(0 if choice.kept else ExitCode.CANNOT_TELL)
 
 
-def _why(kb: KnowledgeBase, work: Work, name: str) -> None:
+def _why(kb: KnowledgeBase, work: Work, name: str, form: str) -> None:
     """The proof for the machine type of this name; a family stands for its smallest type."""
     from gpuwhy.engine.selection import proof
     from gpuwhy.kb.offers import machines
-    from gpuwhy.tui.choice_proof import why
+    from gpuwhy.tui.choice_proof import as_data, why
+    from gpuwhy.tui.report_json import dump
     from gpuwhy.tui.wording import encodable
 
     wanted = name.lower().removeprefix("ecs.")
@@ -129,7 +131,9 @@ def _why(kb: KnowledgeBase, work: Work, name: str) -> None:
     found = found or [one for one in known if one.family.lower() == wanted]
     if not found:
         fail(f"there is no machine type {name!r}", _denied(kb, wanted) or "gpuwhy catalog instances lists them")
-    text = why(kb, work, proof(kb, work, found[0]))
+    proved = proof(kb, work, found[0])
+    text = dump(as_data(proved)) if form == "json" else why(kb, work, proved)
+    text = f"```text\n{text}```\n" if form == "md" else text
     sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
 
 
@@ -142,16 +146,10 @@ def _denied(kb: KnowledgeBase, name: str) -> str | None:
     return None
 
 
-def _work(given: dict[str, Any]) -> Work:
+def _work(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
     from gpuwhy.engine.workload import SERVING_TASKS, Work
 
-    missing = [f"--{name}" for name in ("task",) if given[name] is None]
-    if given["params"] is None and given["config"] is None:
-        missing.append("--params (or --config)")
-    if missing:
-        raise click.UsageError(
-            f"{' and '.join(missing)} is needed, for example: --task finetune --params 7B --method lora"
-        )
+    _complete(given)
     shape = amounts.shape(given["params"], given["config"], given["kv_heads"])
     task, assumed = given["task"], list(shape.assumed)
 
@@ -163,24 +161,13 @@ def _work(given: dict[str, Any]) -> Work:
 
     serves = task in SERVING_TASKS
     method = default("method", "inference" if serves else "full", f"--method {'inference' if serves else 'full'}")
-    if (method == "inference") is not serves:
-        raise click.UsageError(f"--method {method} does not go with --task {task}")
     sequence = default("sequence", 4096 if serves else 2048, f"{4096 if serves else 2048} tokens (--sequence)")
     dtype = default("dtype", "bf16", "weights in bf16 (--dtype)")
-    if method in ("full", "half") and dtype in ("fp8", "int8", "int4", "nf4"):
-        raise click.UsageError(f"{dtype} weights are not trained as a whole; use --method qlora, or bf16, fp16, fp32")
+    _consistent(given, serves, method, dtype, sequence)
     concurrency = default("concurrency", 1, "one request at a time (--concurrency)") if serves else 1
-    if given["rate"] is not None and given["answer"] is None:
-        raise click.UsageError("--rate needs --answer: how long a place is taken depends on the length of the answer")
     if given["p99_ms"] is not None and given["answer"] is None:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
-    if given["answer"] is not None and given["answer"] >= sequence:
-        raise click.UsageError(f"--answer {given['answer']} leaves no prompt in {sequence} tokens (--context)")
-    region = (
-        given["region"]
-        if given["provider"] == "tencent"
-        else default("region", None, "prices of cn-beijing (--region)")
-    )
+    assumed += _of_region(kb, given)
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
         task=task,
@@ -199,11 +186,46 @@ def _work(given: dict[str, Any]) -> Work:
         budget_per_hour=given["budget"],
         gpu_limit=given["max_gpus"],
         data_bytes_per_second=_rate(given["data_rate"]),
-        region=region,
+        region=given["region"],
         bound_by=_bound_by(given["diagnosis"]),
         assumed=tuple(assumed),
         **{name: given[name] for name in (*same, "partitions", "hosts", "provider")},
     )
+
+
+def _complete(given: dict[str, Any]) -> None:
+    """End the process where the task or the size of the model is missing; everything else has a default."""
+    missing = [] if given["task"] is not None else ["--task"]
+    if given["params"] is None and given["config"] is None:
+        missing.append("--params (or --config)")
+    if missing:
+        raise click.UsageError(
+            f"{' and '.join(missing)} is needed, for example: --task finetune --params 7B --method lora"
+        )
+
+
+def _consistent(given: dict[str, Any], serves: bool, method: str, dtype: str, sequence: int) -> None:
+    """End the process where options contradict one another."""
+    answer = given["answer"]
+    if (method == "inference") is not serves:
+        raise click.UsageError(f"--method {method} does not go with --task {given['task']}")
+    if method in ("full", "half") and dtype in ("fp8", "int8", "int4", "nf4"):
+        raise click.UsageError(f"{dtype} weights are not trained as a whole; use --method qlora, or bf16, fp16, fp32")
+    if given["rate"] is not None and answer is None:
+        raise click.UsageError("--rate needs --answer: how long a place is taken depends on the length of the answer")
+    if answer is not None and answer >= sequence:
+        raise click.UsageError(f"--answer {answer} leaves no prompt in {sequence} tokens (--context)")
+
+
+def _of_region(kb: KnowledgeBase, given: dict[str, Any]) -> Iterator[str]:
+    """What is assumed about prices."""
+    from gpuwhy.kb.offers import prices
+
+    region = given["region"]
+    if region is None and given["provider"] != "tencent":
+        yield "prices of cn-beijing (--region)"
+    if region is not None and not any(one.region == region for one in prices(kb.catalogue)):
+        yield f"no price of the region {region!r} is known: is that its id, like cn-hangzhou?"
 
 
 def _rate(text: str | None) -> float | None:

@@ -20,7 +20,7 @@ from gpuwhy.engine.costs import (
 from gpuwhy.engine.deployment import advise, bandwidth_of_disk, disk_for
 from gpuwhy.engine.selection import Candidate, Choice, choose, proof
 from gpuwhy.engine.shapes import of_parameters
-from gpuwhy.engine.workload import Work
+from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.offers import Price, machines
@@ -152,6 +152,60 @@ def test_a_proof_names_each_rule_and_where_needs_come_from() -> None:
 def test_small_models_fit_small_cards() -> None:
     for parameters in (25e6, 86e6, 340e6):  # ResNet-50, ViT-Base, BERT-large
         assert A10 in gpus(chosen("train", parameters, activation_bytes=8e9))
+
+
+def test_fine_tuning_stable_diffusion_fits_an_a10() -> None:
+    # UNet 860M, text encoder 123M and VAE 84M frozen in 16 bit: 2.1 GB, and measured activations of one 512 px sample
+    assert A10 in gpus(chosen("finetune", 1.07e9, "lora", dtype="fp16", activation_bytes=8e9))
+    # the whole UNet by mixed-precision AdamW: 16 x 0.86e9 = 13.8 GB of states, and 5 GB with checkpointing
+    assert A10 in gpus(chosen("finetune", 0.86e9, dtype="fp16", activation_bytes=5e9))
+    assert "Tesla T4" not in gpus(chosen("finetune", 0.86e9, dtype="fp16", activation_bytes=5e9))
+
+
+def test_bert_large_needs_5_4_gb_of_states_and_fits_an_a10() -> None:
+    job = work("finetune", 0.34e9, sequence=512, batch=8)
+    states = [
+        one.size_bytes for one in memory(job, 1).parts if one.name in ("weights", "gradients", "optimizer states")
+    ]
+    assert sum(states) == pytest.approx(5.44e9)  # 16 bytes a parameter
+    assert A10 in gpus(chosen("finetune", 0.34e9, sequence=512, batch=8))
+
+
+def test_vit_and_resnet_train_on_one_card_and_a_diagnosed_wait_for_data_is_told() -> None:
+    for parameters in (25.6e6, 86e6):
+        choice = chosen("train", parameters, activation_bytes=12e9, bound_by="input", data_bytes_per_second=1.2e9)
+        assert A10 in gpus(choice)
+        assert any(one.claim == "s2-51-pipeline-first" for one in choice.notes)
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+@pytest.mark.parametrize("parameters", [7e9, 13e9], ids=["7B", "13B"])
+def test_what_7b_and_13b_need_by_method(parameters: float, method: str) -> None:
+    # full needs 16 bytes a parameter (112, 208 GB) and no single card; LoRA of 7B and QLoRA of both fit an A10
+    on_one = gpus(chosen("finetune", parameters, method, sequence=1024))
+    fits_a10 = (parameters, method) in {(7e9, "lora"), (7e9, "qlora"), (13e9, "qlora")}
+    assert (A10 in on_one) is fits_a10
+    assert (A100_80 in on_one) is (method != "full")
+
+
+def test_offline_inference_is_not_held_to_a_time_and_online_inference_is() -> None:
+    offline = chosen("batch", 7.7e9, concurrency=16, dtype="bf16")
+    online = chosen("serve", 7.7e9, concurrency=16, token_seconds=0.02)
+    assert "ecs.gn7i-2x.8xlarge" in {one.machine.name for one in offline.kept if not one.open}
+    assert "select.cost.latency" in reasons(online, "ecs.gn7i-c48g1.12xlarge")
+
+
+def test_pretraining_over_several_hosts_wants_rdma() -> None:
+    choice = chosen("pretrain", 70e9, hosts=16)
+    assert choice.kept
+    assert all(one.machine.rdma for one in choice.kept)
+    assert "select.link.no-rdma" in reasons(choice, "ecs.ebmgn7e.32xlarge")
+
+
+def test_spot_training_of_two_weeks_is_cheaper_than_a_month_only_below_its_break_even() -> None:
+    claims = {one.claim for one in chosen("finetune", 13e9, "qlora", hours=336.0, interruptible=True).notes}
+    assert {"s1-2week-monthly", "spot-discount"} <= claims
+    assert break_even_discount(336) == pytest.approx(0.533, abs=1e-3)  # the claim's half price is not enough
 
 
 def test_an_api_gateway_may_run_on_a_slice_and_training_may_not() -> None:

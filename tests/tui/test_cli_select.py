@@ -109,6 +109,26 @@ def test_volta_is_told_which_wheels_have_code_for_it() -> None:
     assert "whl/cu126" in start
 
 
+def test_the_proof_as_json_has_every_rule_and_need() -> None:
+    document = json.loads(run(*SERVE, "--why", "gn7i", "--format", "json"))
+    assert (document["type"], document["kept"]) == ("ecs.gn7i-c8g1.2xlarge", False)
+    held = {one["rule"]: one["holds"] for one in document["rules"]}
+    assert held["select.memory.too-small-to-serve"] == "true"
+    assert held["select.cost.budget"] == "unknown"
+    assert {"need.gpu_memory_bytes", "need.bfloat16"} <= {one["fact"] for one in document["needs"]}
+
+
+def test_a_region_that_has_no_price_is_told() -> None:
+    told = " ".join(run("--task", "serve", "--params", "7B", "--region", "mars").split())
+    assert "no price of the region 'mars' is known" in told
+
+
+def test_the_configuration_of_a_diffusion_model_says_what_to_give(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"_class_name": "UNet2DConditionModel", "block_out_channels": [320, 640]}')
+    told = run("--task", "finetune", "--config", str(tmp_path / "config.json"), expected=2)
+    assert "--activations" in told
+
+
 def test_only_the_types_of_a_provider() -> None:
     document = json.loads(run("--task", "serve", "--params", "7B", "--provider", "tencent", "--format", "json"))
     assert len(document["kept"]) + len(document["rejected"]) == 36
@@ -155,9 +175,10 @@ def test_a_file_that_is_no_diagnosis_is_told(tmp_path: Path) -> None:
         (("--task", "train", "--params", "7B", "--dtype", "int4"), "not trained as a whole"),
         (("--task", "train", "--params", "7B", "--data-rate", "fast"), "is no rate"),
         (("--task", "serve", "--params", "7B", "--rate", "3"), "--rate needs --answer"),
+        (("--task", "serve", "--params", "7"), "no model to size"),
         (("--task", "serve", "--params", "7B", "--answer", "9000"), "leaves no prompt"),
     ],
-    ids=["nothing", "size", "method", "format", "data-rate", "rate", "answer"],
+    ids=["nothing", "size", "method", "format", "data-rate", "rate", "unit", "answer"],
 )
 def test_what_is_missing_or_contradicts_itself_is_told(words: tuple[str, ...], says: str) -> None:
     assert says in run(*words, expected=2)
