@@ -55,6 +55,7 @@ class Work:
     region: str | None = None
     provider: str | None = None
     bound_by: str | None = None
+    measured_bytes: float | None = None
     assumed: tuple[str, ...] = ()
 
     @property
@@ -106,6 +107,7 @@ def needs(work: Work) -> list[Fact]:
         "work.budget_per_hour": work.budget_per_hour,
         "work.gpu_limit": work.gpu_limit,
         "work.bound_by": work.bound_by,
+        "work.measured_bytes": work.measured_bytes,
         "work.data_bytes_per_second": work.data_bytes_per_second,
         "work.scratch_bytes": work.scratch_bytes,
     }

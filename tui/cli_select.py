@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpuwhy.kb.records import dataclass
 from gpuwhy.tui import amounts
 from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
 from gpuwhy.tui.exit_codes import ExitCode
@@ -36,6 +37,10 @@ BOUND_BY = (
     ("slow.compute-bound", "compute"),
 )
 """What a confirmed or likely conclusion says the work is bound by; the first that matches counts."""
+
+MEASURED = ("oom.needed_bytes", "oom.allocated_peak_bytes", "job.gpu_memory_peak_bytes")
+READING = ("job.input_need_bytes_per_second",)
+"""Facts of a diagnosis that tell what memory a run needed on one GPU, and at which rate it reads."""
 
 
 @click.command()
@@ -168,6 +173,8 @@ def _work(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
     if given["p99_ms"] is not None and given["answer"] is None:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
     assumed += _of_region(kb, given)
+    diagnosed = _diagnosed(given["diagnosis"])
+    assumed += diagnosed.told()
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
         task=task,
@@ -185,9 +192,10 @@ def _work(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
         scratch_bytes=given["local_disk"],
         budget_per_hour=given["budget"],
         gpu_limit=given["max_gpus"],
-        data_bytes_per_second=_rate(given["data_rate"]),
+        data_bytes_per_second=_rate(given["data_rate"]) or diagnosed.data_bytes_per_second,
         region=given["region"],
-        bound_by=_bound_by(given["diagnosis"]),
+        bound_by=diagnosed.bound_by,
+        measured_bytes=diagnosed.measured_bytes,
         assumed=tuple(assumed),
         **{name: given[name] for name in (*same, "partitions", "hosts", "provider")},
     )
@@ -237,14 +245,40 @@ def _rate(text: str | None) -> float | None:
     return rate
 
 
-def _bound_by(path: Path | None) -> str | None:
-    """What a diagnosis, as `diagnose --format json` writes it, found to hold the work up; None if nothing like it."""
+@dataclass(frozen=True)
+class _Found:
+    """What a diagnosis tells of the work: what holds it up, the memory it needed, the rate at which it reads."""
+
+    bound_by: str | None = None
+    measured_bytes: float | None = None
+    data_bytes_per_second: float | None = None
+
+    def told(self) -> Iterator[str]:
+        from gpuwhy.kb.units import show
+
+        if self.measured_bytes is not None:
+            yield f"the diagnosed run needed at least {show(self.measured_bytes, 'bytes')} on one GPU (--from)"
+        if self.data_bytes_per_second is not None:
+            yield f"it reads its data at {show(self.data_bytes_per_second, 'bytes_per_second')} (--from)"
+
+
+def _diagnosed(path: Path | None) -> _Found:
+    """What a diagnosis, as `diagnose --format json` writes it, tells of the work; nothing where it tells nothing."""
     if path is None:
-        return None
+        return _Found()
     try:
         with path.open("rb") as file:
             document = json.loads(file.read(MAX_DIAGNOSIS_BYTES))
         found = [str(one["id"]) for one in document["conclusions"] if one["status"] in ("confirmed", "likely")]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        facts = [(str(one["id"]), one["value"]) for one in document.get("facts", ())]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise click.UsageError(f"{path} is no diagnosis; write one with: gpuwhy diagnose FILES --format json") from None
-    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
+    bound = next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
+    return _Found(bound, _largest(facts, MEASURED), _largest(facts, READING))
+
+
+def _largest(facts: list[tuple[str, Any]], wanted: tuple[str, ...]) -> float | None:
+    numbers = [
+        float(value) for name, value in facts if name in wanted and type(value) in (int, float) and 0 < value < 1e18
+    ]
+    return max(numbers, default=None)

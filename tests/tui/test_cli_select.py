@@ -154,6 +154,18 @@ def test_a_diagnosis_of_waiting_for_data_is_heeded(tmp_path: Path) -> None:
     assert "a bigger GPU waits" in " ".join(run("--task", "train", "--params", "25M", "--from", path).split())
 
 
+def test_what_a_diagnosed_run_needed_leaves_smaller_cards_open(tmp_path: Path) -> None:
+    facts = [{"id": "oom.needed_bytes", "value": 30 * 2**30}, {"id": "job.input_need_bytes_per_second", "value": 6e8}]
+    document = {"conclusions": [{"id": "oom.capacity", "status": "likely"}], "facts": facts}
+    (tmp_path / "d.json").write_text(json.dumps(document))
+    work = ("--task", "finetune", "--params", "7B", "--method", "qlora", "--from", str(tmp_path / "d.json"))
+    told = " ".join(run(*work).split())
+    assert "needed at least 30.00 GiB on one GPU" in told
+    assert "ESSD PL2 of 960 GiB" in told  # (600 - 120) / 0.5
+    assert "a bigger card" in told
+    assert "select.memory.measured-more" in run(*work, "--why", "gn7i")
+
+
 def test_what_is_only_possible_is_not_heeded(tmp_path: Path) -> None:
     path = diagnosis(tmp_path / "d.json", "slow.io-wall", "possible")
     assert "the diagnosis found" not in run("--task", "train", "--params", "25M", "--from", path)
