@@ -54,7 +54,26 @@ class Latency:
 
 
 def latency(work: Work, machine: Machine) -> Latency:
-    """Time of a token and of the first token, and the load, of a model that is served on a machine."""
+    """Time of a token and of the first token, and the load, of a model that is served on a machine.
+
+    A slice shares the card, nobody says how, so it has a low side only; of a partition the high side is that of one of
+    seven.
+    """
+    found = _latency(work, machine)
+    if machine.is_slice:
+        return replace(found, token_most=None, first_most=None, load_most=None)
+    if work.partitions:
+        highs = {name: value * PARTITIONS for name in HIGH_SIDES if (value := getattr(found, name)) is not None}
+        return replace(found, **highs)
+    return found
+
+
+HIGH_SIDES = ("token_most", "first_most", "load_most")
+PARTITIONS = 7
+"""Parts of a card, the most there are (NVIDIA, Multi-Instance GPU user guide)."""
+
+
+def _latency(work: Work, machine: Machine) -> Latency:
     if not work.serves:
         return Latency()
     rate = machine.tensor16_flops or machine.float32_flops

@@ -144,7 +144,7 @@ def offered(
         "offer.gpu_memory_bytes": machine.gpu_memory_bytes or None,
         "offer.host_memory_bytes": machine.memory_bytes,
         "offer.bandwidth_bytes_per_second": machine.bandwidth_bytes_per_second,
-        "offer.has_known_bandwidth": machine.bandwidth_bytes_per_second is not None,
+        "offer.has_known_bandwidth": machine.bandwidth_bytes_per_second is not None and not machine.is_slice,
         "offer.is_slice": machine.is_slice,
         "offer.compute_capability": machine.compute_capability,
         "offer.has_tensor_cores": machine.has_tensor_cores,

@@ -152,7 +152,7 @@ def _gpus(kb: KnowledgeBase) -> list[dict[str, Any]]:
     found = []
     for entry in kb.catalogue.sections.get("gpus", ()):
         known = kb.catalogue.of_gpu(entry["names"][0])
-        values = {one.fact: {"value": one.value, "source": one.source} for one in known}
+        values = {one.fact: {"value": one.value, "source": one.source, "date": _date(kb, one.source)} for one in known}
         found.append({"name": entry["names"][0], "also": entry["names"][1:], "values": values})
     return found
 
@@ -160,7 +160,16 @@ def _gpus(kb: KnowledgeBase) -> list[dict[str, Any]]:
 def _instances(kb: KnowledgeBase) -> list[dict[str, Any]]:
     from gpuwhy.kb.offers import machines
 
-    return [{key: value for key, value in one.__dict__.items() if value is not None} for one in machines(kb.catalogue)]
+    return [
+        {key: value for key, value in one.__dict__.items() if value is not None} | {"date": _date(kb, one.source)}
+        for one in machines(kb.catalogue)
+    ]
+
+
+def _date(kb: KnowledgeBase, source: str) -> str | None:
+    """The day on which a source was read; None for what a provider's command line printed."""
+    known = kb.references.get(source)
+    return known.accessed if known is not None else None
 
 
 def _prices(kb: KnowledgeBase) -> list[dict[str, Any]]:
@@ -196,9 +205,13 @@ def _instance_text(entry: dict[str, Any]) -> list[str]:
     if "network_bytes_per_second" in entry:
         more += f", {entry['network_bytes_per_second'] * 8 / 1e9:g} Gbit/s"
     more += ", RDMA" if entry["rdma"] else ""
+    for key, word in (("bandwidth_bytes_per_second", "memory"), ("nvlink_bytes_per_second", "NVLink")):
+        more += f", {word} {entry[key] / 1e9:,.0f} GB/s" if key in entry else ""
+    more += f", disks {entry['disk_bytes_per_second'] / 1e9:g} GB/s" if "disk_bytes_per_second" in entry else ""
     more += f", {entry['provider']}"
     more += "" if entry["status"] == "listed" else f"; {entry['status']}"
-    return [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}]", "    ")]
+    read = f", {entry['date']}" if entry["date"] else ""
+    return [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}{read}]", "    ")]
 
 
 def _price_text(entry: dict[str, Any]) -> list[str]:

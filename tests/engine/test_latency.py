@@ -116,6 +116,17 @@ def test_a_model_that_generates_nothing_is_bound_by_compute() -> None:
     assert times.token_most == pytest.approx(4 * once / 0.45)
 
 
+def test_a_slice_has_a_low_side_only_and_a_partition_is_one_of_seven() -> None:
+    small = served(0.5e9)
+    whole, slice_ = latency(small, types()[A10]), latency(small, types()["ecs.sgn7i-vws-m8.4xlarge"])
+    assert slice_.token_least == whole.token_least
+    assert slice_.token_most is None
+    card, part = latency(small, types()[A100]), latency(served(0.5e9, partitions=True), types()[A100])
+    assert card.token_most is not None
+    assert part.token_most == pytest.approx(7 * card.token_most)
+    assert part.token_least == card.token_least
+
+
 def test_training_has_no_token_time() -> None:
     assert latency(served(method="full"), types()[A10]).token_least is None
 

@@ -33,6 +33,16 @@ def test_a_card_called_a10_is_not_the_a100() -> None:
     assert [one["name"] for one in json.loads(run("gpus", "A10", "--format", "json"))] == ["NVIDIA A10"]
 
 
+def test_an_instance_is_told_with_its_provider_links_source_and_date() -> None:
+    told = " ".join(run("instances", "GT4.8XLARGE192").split())
+    assert "2 x NVIDIA A100-SXM4-40GB" in told
+    assert "memory 1,555 GB/s, NVLink 600 GB/s, tencent" in told
+    assert "[tencent-gpu-instances, 2026-11-30]" in told
+    assert {one["provider"] for one in json.loads(run("instances", "--provider", "tencent", "--format", "json"))} == {
+        "tencent"
+    }
+
+
 def test_several_words_must_all_match() -> None:
     assert len(run("prices", "gn7e-c16g1.4xlarge", "beijing").splitlines()) == 1
 
