@@ -81,7 +81,8 @@ class Cause:
 
 @dataclass(frozen=True)
 class Audit:
-    """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read.
+    """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read; `unjudged`: hosts by
+    cause that no rule could judge for want of readings.
 
     Of tables only the hosts with a cause are among `hosts`. The others are in `counted` by verdict, what else is
     concluded about them in `others` (asserted) and `possible`, as numbers of hosts.
@@ -99,6 +100,7 @@ class Audit:
     others: Mapping[str, int] = field(default_factory=dict)
     possible: Mapping[str, int] = field(default_factory=dict)
     use: tuple[Use, ...] = ()
+    unjudged: Mapping[str, int] = field(default_factory=dict)
 
     def causes(self) -> list[Cause]:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""
@@ -169,6 +171,7 @@ class Audit:
     def undecided(self) -> list[tuple[str, int]]:
         """Causes that could not be judged for want of readings, with the number of hosts, most hosts first."""
         counts = Counter(self.possible)
+        counts.update(self.unjudged)
         counts.update(one.conclusion for one in self.findings if one.status == "possible" and one.kind == "cause")
         return counts.most_common()
 

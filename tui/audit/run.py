@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpuwhy.kb.records import dataclass, field, replace
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
 from gpuwhy.tui.audit.tables import add_table
+from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
 
 PORTION = 400
@@ -40,6 +41,7 @@ class Collected:
     others: Counter[str] = field(default_factory=Counter)
     possible: Counter[str] = field(default_factory=Counter)
     use: dict[Type, Count] = field(default_factory=dict)
+    unjudged: Counter[str] = field(default_factory=Counter)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
     _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
@@ -49,6 +51,11 @@ class Collected:
         if conclusion not in self._needed:
             self._needed[conclusion] = needs(self.kb, conclusion)
         return self._needed[conclusion]
+
+    @cached_property
+    def without_rule(self) -> Unjudged:
+        """Says which causes no rule could judge for want of readings."""
+        return Unjudged(self.kb)
 
     def anew(self) -> Collected:
         """An audit with nothing found yet."""
@@ -98,6 +105,7 @@ class Collected:
             others=self.others,
             possible=self.possible,
             use=uses(self.kb, self.use),
+            unjudged=self.unjudged,
         )
 
     def add_table_hosts(self, rows: Iterable[tuple[str, int, str | None, str | None]]) -> dict[str, str]:
@@ -189,9 +197,14 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
     for base in bases.values():
         summed(of_base(collected.kb, base), collected.use)
     rows = judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank")
-    for host, best in collected.add_findings(rows.iter_rows()).items():
-        possible = [name for name, rank in best.items() if STATUS_OF[rank] == "possible"]
-        collected.unread.update(_unread(collected, possible, bases[host].absent))
+    found = collected.add_findings(rows.iter_rows())
+    for host, base in bases.items():
+        possible = [name for name, rank in found.get(host, {}).items() if STATUS_OF[rank] == "possible"]
+        collected.unread.update(_unread(collected, possible, base.absent))
+        for name, why in collected.without_rule.of(base).items():
+            if name not in found.get(host, {}):
+                collected.unjudged[name] += 1
+                collected.unread.update((name, fact, reason) for fact, reason in why)
 
 
 @cache
