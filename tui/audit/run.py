@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from gpuwhy.engine.diagnose import proof_of
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
+from gpuwhy.engine.peers import Member, Peers, base_of, judge_peers, members
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field, replace
@@ -42,6 +43,7 @@ class Collected:
     possible: Counter[str] = field(default_factory=Counter)
     use: dict[Type, Count] = field(default_factory=dict)
     unjudged: Counter[str] = field(default_factory=Counter)
+    members: list[Member] = field(default_factory=list)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
     _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
@@ -94,7 +96,8 @@ class Collected:
         return made
 
     def audit(self) -> Audit:
-        """The audit of everything noted."""
+        """The audit of everything noted, GPUs compared with their peers among it."""
+        add_peers(self)
         return Audit(
             self.kb,
             self.hosts,
@@ -196,6 +199,8 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
         return
     for base in bases.values():
         summed(of_base(collected.kb, base), collected.use)
+    for host, base in bases.items():
+        collected.members += members(host, base)
     rows = judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank")
     found = collected.add_findings(rows.iter_rows())
     for host, base in bases.items():
@@ -205,6 +210,20 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
             if name not in found.get(host, {}):
                 collected.unjudged[name] += 1
                 collected.unread.update((name, fact, reason) for fact, reason in why)
+
+
+def add_peers(collected: Collected) -> None:
+    """Judges what rests on comparisons of GPUs with those of other hosts, once all hosts are read."""
+    peers = Peers(collected.members)
+    told = {(one.host, one.conclusion) for one in collected.findings}
+    hosts = groupby(collected.members, key=lambda one: one.host)
+    while portion := {host: base_of(collected.kb, list(some), peers) for host, some in islice(hosts, PORTION)}:
+        rows = judge_peers(collected.kb, portion).select("host", "entity", "conclusion", "rank").rows()
+        new = [row for row in rows if (row[0], row[2]) not in told]
+        collected.add_findings(new)
+        for host, _, name, _ in new:
+            collected.kept.setdefault(name, (host, portion[host]))
+    collected.members.clear()
 
 
 @cache
@@ -232,6 +251,9 @@ def examples(audit: Audit, fleet: Fleet, kept: Mapping[str, tuple[str, FactBase]
         worst = by_name.get(host)
         name, base = kept.get(cause, ("", None)) if worst is None else (worst.name, _facts_of(audit.kb, worst))
         says = proof_of(audit.kb, base, cause) if base is not None else ""
+        if not says and cause in kept:  # it rests on a comparison with other hosts, which its own files do not hold
+            name, base = kept[cause]
+            says = proof_of(audit.kb, base, cause)
         if says:
             found[cause] = f"{name}: {says}"
     return found
