@@ -7,16 +7,17 @@ the few GPUs of a host one outlier moves those so much that it hides itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gpuwhy.engine.fleet import judge_hosts
 from gpuwhy.engine.model import Status
 from gpuwhy.kb.averages import median
+from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
-from gpuwhy.kb.ruleset import Rules
+from gpuwhy.kb.ruleset import Outline, Rules
 
 AT_WORK = 0.5
 """Utilisation from which a GPU is at work; the share that gpumedic takes for its straggler check
@@ -33,6 +34,7 @@ LEAST = {"host": 2, "type": 3, "fleet": 3}
 _CARRIED = ("gpu.utilization_share", "gpu.power_limit_watts", "gpu.event_software_power_cap")
 _ORIGIN = Origin(OriginKind.DERIVED, "peers")
 Key = tuple[str, ...]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -123,9 +125,30 @@ def base_of(kb: KnowledgeBase, some: Sequence[Member], peers: Peers) -> FactBase
     return FactBase.of(facts, absent)
 
 
+def has_peers(base: FactBase) -> bool:
+    """True if a GPU of this host is compared with others."""
+    return any(name in PEER_FACTS for name, _ in base.by_key)
+
+
 def judge_peers(kb: KnowledgeBase, bases: Mapping[str, FactBase]) -> Any:
     """What the rules about peers hold for hosts: rows as those of `judge_hosts`."""
-    numbers = [number for number, one in enumerate(kb.signatures.outlines) if PEER_FACTS.intersection(one.reads)]
-    about_peers = Rules([kb.signatures.outlines[number] for number in numbers], lambda at: kb.signatures[numbers[at]])
-    rows = judge_hosts(replace(kb, signatures=about_peers), bases)
+    rows = judge_hosts(_about_peers(kb), bases)
     return rows.filter(rows.get_column("rank") <= Status.LIKELY.rank)
+
+
+def _about_peers(kb: KnowledgeBase) -> KnowledgeBase:
+    """The rules that read facts about peers, and the derivations that they rest on, without the catalogue."""
+    rules = _some(kb.signatures, lambda one: bool(PEER_FACTS.intersection(one.reads)))
+    needed = {fact for one in rules.outlines for fact in one.reads}
+    count = -1
+    while len(needed) > count:
+        count = len(needed)
+        given = [one for one in kb.derivations.outlines if needed.intersection(one.about)]
+        needed |= {fact for one in given for fact in one.reads}
+    derivations = _some(kb.derivations, lambda one: bool(needed.intersection(one.about)))
+    return replace(kb, signatures=rules, derivations=derivations, catalogue=Catalogue())
+
+
+def _some(rules: Rules[R], wanted: Callable[[Outline], bool]) -> Rules[R]:
+    numbers = [number for number, one in enumerate(rules.outlines) if wanted(one)]
+    return Rules([rules.outlines[number] for number in numbers], lambda at: rules[numbers[at]])

@@ -98,7 +98,8 @@ def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str
     gone = [one for key, one in before.items() if key not in now]
     seen = judged({one.host for one in gone})
     missing = {one.host for one in gone} - seen
-    notes = [f"{len(missing)} hosts with a cause in {path.name} were not judged now"] if missing else []
+    told = "1 host with a cause in {} was" if len(missing) == 1 else f"{len(missing)} hosts with a cause in {{}} were"
+    notes = [f"{told.format(path.name)} not judged now"] if missing else []
     cleared = tuple(one for one in gone if one.host in seen)
     return replace(audit, findings=findings, baseline=path.name, cleared=cleared, notes=(*audit.notes, *notes))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuwhy.engine.diagnose import proof_of
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
-from gpuwhy.engine.peers import Member, Peers, base_of, judge_peers, members
+from gpuwhy.engine.peers import Member, Peers, base_of, has_peers, judge_peers, members
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field, replace
@@ -218,7 +218,12 @@ def add_peers(collected: Collected) -> None:
     told = {(one.host, one.conclusion) for one in collected.findings}
     hosts = groupby(collected.members, key=lambda one: one.host)
     while portion := {host: base_of(collected.kb, list(some), peers) for host, some in islice(hosts, PORTION)}:
-        rows = judge_peers(collected.kb, portion).select("host", "entity", "conclusion", "rank").rows()
+        compared = {host: base for host, base in portion.items() if has_peers(base)}
+        rows = (
+            judge_peers(collected.kb, compared).select("host", "entity", "conclusion", "rank").rows()
+            if compared
+            else []
+        )
         new = [row for row in rows if (row[0], row[2]) not in told]
         collected.add_findings(new)
         for host, _, name, _ in new:
