@@ -60,6 +60,8 @@ class _Log:
         if head or _DAEMON.search(text):
             self.claimed.add(line.number)
             self.ours = self.ours or bool(_OURS.search(text))
+        elif text.startswith("Message payload details:"):
+            self.claimed.add(line.number)
         if "SXid (" in text:
             self.kernel_speaks = True
         version = _VERSION.search(text)

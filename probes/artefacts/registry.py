@@ -178,6 +178,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "on paper", "but ", "sold ", "marketed", "documented", "out of", "of the", "not the", "missing")),
     Entry("step_log", ("epoch", "iter", "step", "batch", "it/s", "s/it", "data_time", "dataloader workers",
         "samples per second", "train_runtime", "gpu ram", "gpu mem", "free mem", "vram")),
+    Entry("superbench_monitor", ('"gpu_usage:0"', '"gpu_temperature:0"', '"gpu_mem_used:0"')),
     Entry("topology_matrix", ("gpu0", "gpu1", "gpu2", "gpu3", "gpu4", "gpu5", "gpu6", "gpu7", "cpu affinity")),
     Entry("torch_profiler_table", ("self cpu", "cpu total", "cuda total", "cpu time", "cuda time", "# of calls",
         "number of calls", "aten::", "autograd::", "profilerstep", "cudalaunchkernel", "evaluate_function",

@@ -53,6 +53,10 @@ SAMPLES = {
         "Allocation of size 24.5 G failed, likely due to insufficient memory on device 1.\n"
         "Out of gpu memory. Free: 135266304 Asked: 402653184 !!!\n"
     ),
+    "superbench-monitor": (
+        '{"time": "2026-11-30 04:19:35", "gpu_usage:0": 56, "gpu_temperature:0": 26, "gpu_uncorrected_ecc:0": 1}\n'
+        '{"time": "2026-11-30 04:19:46", "gpu_usage:0": 57, "gpu_temperature:0": 27, "gpu_uncorrected_ecc:0": 1}\n'
+    ),
     "gpu-burn": "Freed memory for dev 1\ndone\n\nTested 2 GPUs:\n\tGPU 0: OK\n\tGPU 1: FAULTY\n",
     "gpu-comparisons": (
         "instance        GPU     pp512    tg128\n"

@@ -36,6 +36,11 @@ def test_a_start_that_went_well() -> None:
     assert claimed(extracts) == {1, 2, 3}
 
 
+def test_messages_that_go_on_in_the_next_line_are_part_of_the_log() -> None:
+    text = f"{RUNNING}\n{HEAD.format(3, 'INFO')}Received an inband message:  header\nMessage payload details:Team\n"
+    assert claimed(scan(FORMAT, text)) == {1, 2, 3}
+
+
 def test_switch_errors_are_counted_the_first_named_and_the_fatal_one_told() -> None:
     found = values(scan(FORMAT, f"{MINOR}\n{FATAL}\n"))
     assert found["host.switch_error_count", HOST] == 2
