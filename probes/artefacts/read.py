@@ -20,6 +20,7 @@ from gpuwhy.probes.artefacts.cleaning import clean, looks_utf16
 from gpuwhy.probes.artefacts.context import is_context
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Text, TextFormat, Trouble
 from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES, Ahead
+from gpuwhy.probes.artefacts.unwrapping import news, rejoined
 
 HEAD_BYTES = 64 << 10
 DEFECT = "a defect of gpuwhy"
@@ -211,6 +212,10 @@ def _unpack(source: Path | bytes, into: IO[bytes]) -> bool:
 def _scan(text: Text) -> list[Extract]:
     lowered = "\n".join(line.text for line in text.lines).lower()
     extracts = [extract for one in registry.text_formats(lowered) for extract in _by(one, text)]
+    if whole := rejoined(text):
+        again = "\n".join(line.text for line in whole.text.lines).lower()
+        second = [extract for one in registry.text_formats(again) for extract in _by(one, whole.text)]
+        extracts += news(extracts, second, whole.pieces)
     claimed = {number for extract in extracts for number in extract.claimed}
     rest = Text(text.name, tuple(line for line in text.lines if line.number not in claimed))
     for one in registry.fallback_formats() if any(line.text.strip() for line in rest.lines) else ():
