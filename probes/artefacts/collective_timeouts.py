@@ -59,12 +59,15 @@ _CONNECT = later(
 )
 _STUCK = later(
     r"watchdog got stuck for (?P<seconds>[0-9]{1,7})\s?seconds without making progress"
-    r"|Terminating the process after attempting to dump debug info, due to collective timeout", re.IGNORECASE,
+    r"|Terminating the process after attempting to dump debug info, due to collective timeout"
+    r"|Received a dump signal due to a collective timeout"
+    r"|\btimeout check failed: rank ?= ?[0-9]{1,6}\b", re.IGNORECASE,
 )  # fmt: skip
 _BARRIER = later(r"Ranks? (?P<missing>[0-9][0-9, ]{0,400}) failed to pass monitoredBarrier")
 _STORE_LOST = later(
     r"(?i)store->get\('[^'\n]{0,60}'\) got error: (?:socket timeout|wait timeout)|Rendezvous(?:Timeout|Connection)Error"
     r"|connection to the C10d store has failed"
+    r"|This may indicate a possible application crash on rank 0 or a network set ?up issue"
 )
 _LOST = later(
     r"Connection (?:was )?(?:closed|reset) by (?:remote )?peer|Broken pipe|Software caused connection abort"
@@ -135,7 +138,7 @@ def scan(text: Text) -> Iterator[Extract]:
 _WORDS = (
     "collective", "last enqueued", "joined", "lagging", "missing ranks", "Missing ranks", "_MISMATCH", "timed out",
     "watchdog", "Watchdog", "store->get", "endezvous", "C10d", "onnection",
-    "Barrier", "Broken pipe", "rank", "NET/IB", "emote process",
+    "Barrier", "Broken pipe", "rank", "NET/IB", "emote process", "timeout",
 )  # fmt: skip
 
 
@@ -353,6 +356,8 @@ FORMAT = TextFormat(
         "broken pipe",
         "remote process exited",
         "net/ib",
+        "application crash on rank 0",
+        "timeout check failed",
     ),
     scan,
 )

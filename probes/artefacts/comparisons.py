@@ -16,7 +16,9 @@ from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_duration, parse_number, whole_number
 
 LONGEST = 400
-"""Longer lines are dumps."""
+"""Longer lines are dumps, or paragraphs of prose: those are taken sentence by sentence."""
+
+LONGEST_PARAGRAPH = 4000
 
 MOST_LINES = 300
 """Lines looked at: people write comparisons by hand; of more, those at both ends."""
@@ -39,6 +41,7 @@ _NAMED = later(
 )
 _CUT = later(r"(?i)\bvs\.?(?= )|\bversus\b|\bcompared (?:to|with)\b|;|\band\b|\bwhile\b|\bbut\b")
 _SAYS_TIME = later(r"(?i)\b(?:time|elapsed|total|duration|latency|took|takes|seconds)\b")
+_SENTENCE_END = later(r"(?<=[.!?])\s{1,4}(?=[A-Z])")
 _WORDS = {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16}
 _GPUS = later(
     r"(?i)(?<![A-Za-z0-9_.-])(?P<count>one|single|two|three|four|eight|sixteen|[0-9]{1,4})[ -]?x?[ -]?"
@@ -93,9 +96,17 @@ def scan(text: Text) -> Iterator[Extract]:
     lines = list(text.lines)
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES // 2], *lines[-MOST_LINES // 2 :]]
+    lines = [sentence for line in lines for sentence in _sentences_of(line)]
     readings = [*comparison_readings(lines), *_thread_limit(lines)]
     if readings:
         yield Extract("comparisons", tuple(readings))
+
+
+def _sentences_of(line: Line) -> Iterator[Line]:
+    if LONGEST < len(line.text) <= LONGEST_PARAGRAPH:
+        yield from (Line(line.number, one) for one in _SENTENCE_END.split(line.text))
+    else:
+        yield line
 
 
 def comparison_readings(lines: Sequence[Line]) -> list[Reading]:
@@ -122,6 +133,9 @@ def _sentences(
     tell: Callable[[Mapping[str, _Number]], Iterator[Reading]],
 ) -> list[Reading]:
     """Times on one and on several GPUs in sentences, each in its own words."""
+    steps = _steps(groups) if kind == "GPUs" else {}
+    if found := list(tell(steps)) if len(steps) >= 2 else []:
+        return [*_quoted(steps), *found]
     times: dict[str, _Number] = {}
     for (sort, _), group in groups.items() if kind == "GPUs" else ():
         for key, number in group.items() if sort == "time" else ():
@@ -131,6 +145,14 @@ def _sentences(
             )
     found = list(tell(times)) if len(times) >= 2 else []
     return [*_quoted(times), *found] if found else []
+
+
+def _steps(groups: Mapping[tuple[str, str], Mapping[str, _Number]]) -> Mapping[str, _Number]:
+    """Times per step, those that a progress bar shows as steps per second too (`1.3it/s` here, `1.4s/it` there)."""
+    each = dict(groups.get(("per", "step"), {}))
+    for key, number in groups.get(("rate", "step"), {}).items():
+        each.setdefault(key, _Number(number.kind, key, ("per", "step"), 1.0 / number.value, number.line))
+    return each
 
 
 _WORTH = ("per", "rate", "time")

@@ -31,6 +31,7 @@ _HINTS = (
     "jaxlib",
     "fabric manager",
     "nvlsm",
+    "cudnn",
 )
 _QUOTED = 160
 _SPACE = re.compile(r"\s{1,40}")

@@ -114,6 +114,7 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
         r"\bunable to (?:load|find|locate) (?:the )?(?:libcuda|nvcuda|CUDA driver)\b",
         r"\bcould not (?:dlopen|load|find)[^\n]{0,20} libcuda\b",
         r"\blibnvidia-ml\.so(?:\.1)?:? cannot open shared object file\b",
+        r"\b(?:could not|unable to|failed to) load (?:the )?NVML library\b",
         r"\bNo CUDA runtime is found, using CUDA_HOME\b",
     ),
     *said(
@@ -127,6 +128,16 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
         r"\bCould not (?:locate|load)(?: library)? (?:lib)?(?:cudnn|cudart|cublas|zlibwapi)[\w.-]{0,30}",
         r"\bUnable to load any of \{(?:lib)?cudnn",
         r"\bLoadLibrary failed with error 126\b[^\n]{0,200}?(?:cuda|tensorrt)",
+        r"\b(?:not able to|unable to|cannot|can ?not|can't|could ?n[o']?t|fail(?:s|ed) to) (?:find|load|locate|open)\b"
+        r"[^\n]{0,30}?\b(?:lib)?(?:cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc)"
+        r"(?:64)?(?:_[0-9]{1,3})?(?: DSO\b|\.so\b|\.dll\b)",
+    ),
+    *said(
+        "libraries_mismatched",
+        r"\bLoaded runtime CuDNN library: [0-9.]{1,10}[^\n]{0,60}? but source was compiled with:? [0-9.]{1,10}",
+        r"\bcuDNN version incompatibility: [^\n]{0,120}?\bfound runtime version\b",
+        r"\bCUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH\b",
+        r"\bcuDNN library needs to have matching major version\b",
     ),
     *said(
         "cuda_init_failed",

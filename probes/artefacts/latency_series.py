@@ -79,7 +79,20 @@ _OTHER = re.compile(
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 FIRST_SLOW = 2.9
 """Slower than this at the start is counted as slow: queueing alone keeps the tail below it (bench/queueing.py)."""
+SHAPE_SPIKE = 100.0
+"""An input that takes this many times as long as another of the same model has been waited for, not computed."""
 MIN_SERIES = 4
+MIN_ALIKE = 3
+"""A series this short counts where all but its first are about the same."""
+ALIKE = 1.18
+"""Durations within this ratio are about the same."""
+_SHAPED = re.compile(
+    r"(?P<what>[A-Za-z_][\w ]{0,24}?)\s?[:=]?\s?"
+    r"(?P<shape>[(\[][0-9]{1,6}(?:\s?[,x]\s?[0-9]{1,6}){1,5}[)\]])[^\n]{0,24}?"
+    rf"\b(?P<kind>cost|took|takes?|time|latency|elapsed|duration)\s?[:=]?\s?(?P<value>{NUMBER})",
+    re.I,
+)
+"""`input:(1444,80) cost:100.49`: an input's shape and what it took, the unit left out."""
 MAX_SERIES = 20_000
 
 
@@ -102,6 +115,7 @@ class _Walk:
         self.later: list[tuple[float, Line]] = []
         self.pauses: list[tuple[float, float, Line]] = []
         self.timed: list[tuple[float, float, Line]] = []
+        self.shaped: dict[str, list[tuple[str, float, Line]]] = {}
         self.shape = False
         self.title: tuple[float, Line] | None = None
         self.bare_first: list[tuple[float, Line]] = []
@@ -116,6 +130,8 @@ class _Walk:
             return
         if _NOT.search(text):
             return
+        if (shaped := _SHAPED.search(text)) is not None and (cost := parse_number(shaped["value"])) is not None:
+            self.shaped.setdefault(shaped["what"].lower(), []).append((shaped["shape"], cost, line))
         durations = [(hit, value) for hit in _DURATION.finditer(text) if (value := _seconds(hit)) is not None]
         if not durations:
             self._bare(text, line)
@@ -192,8 +208,10 @@ class _Walk:
         self._bare_ratio()
         self._over_time()
         self._after_pauses()
+        for shapes in self.shaped.values():
+            self._by_shape(shapes)
         for key, values in self.series.items():
-            if len(values) >= MIN_SERIES:
+            if len(values) >= MIN_SERIES or _alike(values):
                 self._one_series(key, values)
 
     def _claim(self, lines: list[Line]) -> Line:
@@ -236,6 +254,22 @@ class _Walk:
         load.put("serve.latency_max_seconds", slow, at)
         load.put("serve.latency_min_seconds", fast, at)
 
+    def _by_shape(self, costs: list[tuple[str, float, Line]]) -> None:
+        """Whether inputs of different shapes take usual time or many times as long, as where each is compiled for."""
+        if len({shape for shape, _, _ in costs}) < MIN_SERIES:
+            return
+        values = sorted(value for _, value, _ in costs if value > 0)
+        if len(values) < MIN_SERIES:
+            return
+        usual, slow = values[0], [value for value in values if value >= SHAPE_SPIKE * values[0]]
+        at = self._claim([line for _, _, line in costs])
+        load = self.loads.start("by shape")
+        load.put("serve.series_count", len(values), at)
+        load.put("serve.spike_count", len(slow), at)
+        if slow and len(slow) < len(values):
+            load.put("serve.spike_ratio", median(slow) / usual, at)
+            load.put("serve.new_shape_ratio", median(slow) / usual, at)
+
     def _one_series(self, key: str, values: list[tuple[float, Line]]) -> None:
         at = self._claim([line for _, line in values])
         load = self.loads.start(key[:40].strip(" :=") or "series")
@@ -254,6 +288,12 @@ class _Walk:
         if numbers[0] > 0:
             load.put("serve.growth_ratio", numbers[-1] / numbers[0], at)
         _put_spikes(load, numbers[max(1, slow) :], usual, at)
+
+
+def _alike(values: list[tuple[float, Line]]) -> bool:
+    """True where a few durations are told, all but the first about the same."""
+    rest = [value for value, _ in values[1:]]
+    return len(values) >= MIN_ALIKE and min(rest) > 0 and max(rest) < ALIKE * min(rest)
 
 
 def _put_spikes(load: Load, numbers: list[float], usual: float, at: Line) -> None:

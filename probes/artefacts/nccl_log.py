@@ -52,7 +52,11 @@ _SETTING = later(
     r"(?:^|[\s\"'(])(?P<name>NCCL_[A-Z0-9_]{2,40}) (?:set by environment )?(?:to|set to) (?P<said>[^\s,;]{1,80})"
     r"|(?:^\s{0,8}(?:\S{0,60}[#$>]\s{1,2})?|\bexport |\benv |\bENV |-x |-e |--env |^[-+] "
     r")(?P<key>NCCL_[A-Z0-9_]{2,40})=[\"']?(?P<given>[^\s\"';]{1,80})"
+    r"|\b(?:environ\[|setdefault\(|putenv\(|setenv\()[\"'](?P<variable>NCCL_[A-Z0-9_]{2,40})[\"'](?:\] ?= ?|, ?)"
+    r"[\"'](?P<assigned>[^\s\"']{1,80})[\"']"
+    r"|^[\s{]{0,40}(?:-\s)?[\"']?(?P<item>NCCL_[A-Z0-9_]{2,40})[\"']?\s?:\s{1,4}[\"']?(?P<holds>[^\s\"',}]{1,80})[\"']?,?[\s}]{0,4}$"
 )
+_NAMES, _VALUES = ("name", "key", "variable", "item"), ("said", "given", "assigned", "holds")
 _FELL_BACK = later(
     r"(?i)\bNCCL\b[^\n]{0,160}?\b(?:(?:falls?|fell|falling|fallen) back (?:to|on) (?:the |using )?"
     r"(?:TCP(?:/IP)? ?)?sockets?\b"
@@ -148,7 +152,8 @@ def _take(log: _Log, line: Line) -> None:
             log.put("comm.error", error, line)
             break
     for setting in _SETTING.finditer(text):
-        _take_setting(log, setting["name"] or setting["key"], setting["said"] or setting["given"], line)
+        name_of, given = (next(one for one in setting.group(*kinds) if one) for kinds in (_NAMES, _VALUES))
+        _take_setting(log, name_of, given, line)
     if own or len(log.values) + sum(number for number, _ in log.counts.values()) > known:
         log.claimed.add(line.number)
 

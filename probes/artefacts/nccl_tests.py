@@ -47,6 +47,8 @@ class _Row:
     out_of_place: tuple[float, float]
     in_place: tuple[float, float] | None
     line: Line
+    wrong: int | None = None
+    """Wrong values in both ways; None where the column holds an error (`0e+00`) or none was checked (`N/A`)."""
 
     @property
     def best(self) -> tuple[float, float]:
@@ -81,6 +83,9 @@ def scan(text: Text) -> Iterator[Extract]:
         _take(output, Line(line.number, line.text[:LONGEST]))
     runs = [run for run in output.runs if run.rows or run.average]
     readings = [*_devices(output)] if runs or output.listed else []
+    if output.listed and not runs and (ranks := _listed_ranks(output)):
+        first = next(iter(output.ranks.values()))
+        readings.append(Reading("job.rank_count", ranks, first.number, _said(first), JOB))
     for number, run in enumerate(runs, 1):
         facts = list(_facts(run, output))
         if len(runs) == 1:
@@ -131,7 +136,9 @@ def _take_row(output: _Output, row: re.Match[str], line: Line) -> None:
     output.count += 1
     second = (float(row["alg2"]), float(row["bus2"])) if row["bus2"] else None
     reduces = row["op"] in _REDUCES
-    output.runs[-1].rows.append(_Row(size, reduces, (float(row["alg"]), float(row["bus"])), second, line))
+    printed = [row["wrong"], row["wrong2"]] if second else [row["wrong"]]
+    wrong = sum(int(one) for one in printed) if all(one and one.isdecimal() for one in printed) else None
+    output.runs[-1].rows.append(_Row(size, reduces, (float(row["alg"]), float(row["bus"])), second, line, wrong))
 
 
 def _facts(run: _Run, output: _Output) -> Iterator[tuple[str, Value, Line]]:
@@ -145,8 +152,8 @@ def _facts(run: _Run, output: _Output) -> Iterator[tuple[str, Value, Line]]:
         yield "comm.algorithm_bandwidth_bytes_per_second", largest.out_of_place[0] * GIGABYTE, largest.line
     if run.average:
         yield "comm.bus_bandwidth_average_bytes_per_second", run.average[0] * GIGABYTE, run.average[1]
-    if run.wrong:
-        yield "comm.wrong_value_count", run.wrong[0], run.wrong[1]
+    if wrong := run.wrong or _wrong_in_rows(run):
+        yield "comm.wrong_value_count", wrong[0], wrong[1]
     yield from _operation(run, output)
 
 
@@ -155,7 +162,7 @@ def _operation(run: _Run, output: _Output) -> Iterator[tuple[str, Value, Line]]:
 
     All-reduce has 2(n-1)/n, all-gather, reduce-scatter and all-to-all (n-1)/n (NCCL tests, doc/PERFORMANCE.md).
     """
-    name, ranks = output.operation, len(output.ranks) if len(output.ranks) == max(output.ranks, default=0) + 1 else 0
+    name, ranks = output.operation, _listed_ranks(output)
     fastest = max(run.rows, key=lambda one: one.best[1], default=None)
     if fastest is not None and fastest.best[0] > 1.0:
         ratio = fastest.best[1] / fastest.best[0]
@@ -169,6 +176,19 @@ def _operation(run: _Run, output: _Output) -> Iterator[tuple[str, Value, Line]]:
         yield "job.rank_count", ranks, next(iter(output.ranks.values()))
     if name is not None:
         yield "comm.bench_operation", name[0], name[1]
+
+
+def _listed_ranks(output: _Output) -> int:
+    """How many ranks the list at the start names; 0 where it has gaps."""
+    return len(output.ranks) if len(output.ranks) == max(output.ranks, default=0) + 1 else 0
+
+
+def _wrong_in_rows(run: _Run) -> tuple[int, Line] | None:
+    """Values that differ from the expected ones, summed over the rows; None where a row does not count them."""
+    counts = [row.wrong for row in run.rows]
+    if not counts or None in counts:
+        return None
+    return sum(count for count in counts if count is not None), run.rows[-1].line
 
 
 def _ranks(ratio: float, name: str) -> int:

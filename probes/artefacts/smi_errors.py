@@ -48,6 +48,15 @@ _FAILURES = (
     _Failure("'nvidia-smi' is not recognized as", "not-installed"),
     _Failure("is not a valid field to query", "unknown-field"),
 )
+_CODE = re.compile(
+    r"\bnvml\b[^\n]{0,60}?\b(?:error|return|ret|status)(?: code)?\s?[:=]?\s?(?P<code>[0-9]{1,3})\b(?![.%])"
+    r"|\bgpu is lost \((?P<lost>15)\)"
+)
+_BY_CODE = {
+    4: "no-permission", 9: "driver-not-loaded", 10: "interrupt-problem", 12: "library-missing", 14: "corrupted-inforom",
+    15: "gpu-lost", 16: "reset-required", 17: "blocked-by-os", 18: "version-mismatch", 999: "unknown-error",
+}  # fmt: skip
+"""Return codes of NVML, which other programs print by number (nvmlReturn_t)."""
 _NO_DEVICES = re.compile(r"(?:^|[:\]>]\s{0,4})no devices were found\.?\s{0,4}$")
 _HANDLE = re.compile(
     r"unable to determine the device handle for gpu\s{0,2}(?P<index>\d{1,3}(?=:\s))?:?\s{0,2}"
@@ -59,6 +68,7 @@ _INFOROM = re.compile(
 )
 _TRIGGERS = (
     "nvidia-smi", "nvml", "no devices were found", "unable to determine the device handle", "inforom", "valid field",
+    "gpu is lost",
 )  # fmt: skip
 
 
@@ -115,6 +125,10 @@ def _read(line: Line, joined: str, indices: dict[str, int]) -> Iterator[Reading]
     if _NO_DEVICES.search(own):
         yield Reading("host.smi_error", "no-devices", line.number, text)
         yield Reading("gpu.count", 0, line.number, text)
+    code = _CODE.search(own)
+    if code and (number := int(code["code"] or code["lost"])) in _BY_CODE:
+        yield Reading("host.nvml_error", _BY_CODE[number], line.number, text)
+        yield Reading("host.nvml_error_code", number, line.number, text)
     library = _LIBRARY.search(own)
     if library:
         yield Reading("host.nvml_library_version", library["version"], line.number, text)

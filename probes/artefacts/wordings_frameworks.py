@@ -30,13 +30,13 @@ TENSORFLOW = (
     ),
     wording(
         "other",
-        r"\bOOM when allocating tensor with shape\s{0,2}\[(?P<shape>[0-9,\x20]{0,120})\]"
+        r"\bOOM when allocating tensor (?:with|of) shape\s{0,2}\[(?P<shape>[0-9,\x20]{0,120})\]"
         r"(?: and type (?P<dtype>[a-z_]{1,16}[0-9]{0,3}))? on [^\s]{0,100}?CPU:[0-9]{1,3} by allocator (?:mkl)?cpu",
         host_allocation=True,
     ),
     wording(
         "tensorflow",
-        r"\bOOM when allocating tensor with shape\s{0,2}\[(?P<shape>[0-9,\x20]{0,120})\]"
+        r"\bOOM when allocating tensor (?:with|of) shape\s{0,2}\[(?P<shape>[0-9,\x20]{0,120})\]"
         r"(?: and type (?P<dtype>[a-z_]{1,16}[0-9]{0,3}))?(?: on [^\s]{0,100}?(?:GPU:<device>|CPU:[0-9]{1,3}))?",
     ),
     wording("tensorflow", r"\bfailed to allocate [0-9.]{1,12}[KMGT]? \(<request>\) from device\b", preallocation=True),

@@ -45,6 +45,7 @@ SAMPLES = {
         "setup 7654321.\n"
         "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager\n"
     ),
+    "reported-symptoms": "While training, GPU utilization jumps from 0% to 90% and the GPU waits for data.\n",
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
     "framework-oom": (
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.\n"

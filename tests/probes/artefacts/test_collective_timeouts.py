@@ -186,3 +186,18 @@ def test_where_most_ranks_are_silent_their_logs_are_just_not_there() -> None:
 def test_an_ordinary_line_is_no_mark_of_a_cut() -> None:
     line = "loading shard 3 ... done\n[rank0]: gradient clipped, cut at 1.0\n"
     assert facts(timeout(0) + line + timeout(2) + timeout(3))["comm.report_whole"] is True
+
+
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ("Rank 6] Received a dump signal due to a collective timeout from this local rank", "comm.watchdog_stuck"),
+        ("DeepEP timeout check failed: rank = 6, thread = 0, value = 0)", "comm.watchdog_stuck"),
+        (
+            ". This may indicate a possible application crash on rank 0 or a network set up issue.",
+            "comm.store_unreachable",
+        ),
+    ],
+)
+def test_other_words_for_a_rank_that_does_not_come(line: str, fact: str) -> None:
+    assert values(scan(FORMAT, line + "\n"))[fact, "job:this"] is True

@@ -130,3 +130,12 @@ def test_sentences_about_one_and_two_gpus_are_compared_whatever_their_words() ->
     found = {one.fact: one.value for one in comparison_readings(text_of(text).lines)}
     # an epoch is the same work: 16 / 26
     assert found["bench.scaling_speedup"] == pytest.approx(16 / 26)
+
+
+def test_steps_per_second_and_seconds_per_step_in_a_long_paragraph() -> None:
+    filler = "We train the model of the paper on our own images with the settings of its authors. " * 5
+    text = filler + "With one GPU the speed is 1.34it/s. With two GPUs it is 1.38s/it.\n"
+    # 1/1.34 = 0.746 s a step on one, 1.38 s on two that have a batch each: 2 * 0.746 / 1.38 = 1.082
+    found = values(scan(FORMAT, text))
+    assert found["bench.scaling_gpu_count", "job:this"] == 2
+    assert found["bench.scaling_speedup", "job:this"] == pytest.approx(1.082, abs=1e-3)

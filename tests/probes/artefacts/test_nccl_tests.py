@@ -86,3 +86,20 @@ def test_several_runs_are_told_each_by_itself() -> None:
 
 def test_other_tables_with_floats_are_no_run() -> None:
     assert scan(FORMAT, "float 1.0 2.0\n10 20 30 float\nepoch 1 loss 2.0 float\n") == []
+
+
+def test_ranks_and_wrong_values_are_told_without_a_summary() -> None:
+    ranks = "".join(
+        f"#  Rank  {rank} Group  0 Pid  8210{rank} on    node1 device  {rank} [0x42] NVIDIA H100 80GB HBM3\n"
+        for rank in range(4)
+    )
+    assert (
+        values(scan(FORMAT, "# Using devices\n" + ranks + "node1:1:1 [0] NCCL INFO Bootstrap\n"))[
+            "job.rank_count", "job:this"
+        ]
+        == 4
+    )
+    row = "  {size}  {count}  float  sum  -1  240.7  2.18  4.08  {wrong}  125.7  4.17  7.82  1\n"
+    rows = "".join(row.format(size=4 * n, count=n, wrong=n % 3) for n in (131072, 262144))
+    # 131072 % 3 = 2 and 262144 % 3 = 1, and one in place in each of the two rows: 5
+    assert values(scan(FORMAT, rows + "#  Avg bus bandwidth    : 6.0\n"))["comm.wrong_value_count", "job:this"] == 5

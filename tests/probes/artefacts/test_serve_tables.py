@@ -134,3 +134,18 @@ def test_pauses_named_in_titles_are_compared() -> None:
     text = "interval 0.1s:\n  Handler (avg): 2441us, Queue (avg): 16us\ninterval 1s:\n  Handler (avg): 9811us\n"
     ratio = values(scan(latency_series.FORMAT, text))[("serve.after_idle_ratio", f"{MODEL}/load:pauses")]
     assert ratio == pytest.approx(9811 / 2441)
+
+
+def test_inputs_whose_shape_is_new_take_a_thousand_times_as_long() -> None:
+    rows = [("1444,80", 100.49), ("1182,80", 36.46), ("874,80", 0.0339), ("962,80", 0.03), ("1033,80", 0.0321)]
+    text = "\n".join(f"input:({shape}) cost:{cost} of inference" for shape, cost in rows) + "\n"
+    found = {fact: value for (fact, _), value in values(scan(latency_series.FORMAT, text)).items()}
+    assert found["serve.spike_count"] == 2
+    # the middle of 100.49 and 36.46 is 68.475, over the fastest of 0.03
+    assert found["serve.spike_ratio"] == found["serve.new_shape_ratio"] == pytest.approx(2282.5)
+
+
+def test_inputs_of_different_size_that_take_a_little_longer_are_no_sign() -> None:
+    text = "\n".join(f"input:({size},80) cost:{size / 1000} of inference" for size in range(200, 1200, 200)) + "\n"
+    found = {fact for fact, _ in values(scan(latency_series.FORMAT, text))}
+    assert "serve.new_shape_ratio" not in found

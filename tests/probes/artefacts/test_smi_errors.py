@@ -74,3 +74,21 @@ def test_no_devices_means_zero_gpus_and_mentions_are_no_failures() -> None:
 )
 def test_no_text_makes_it_raise(parts: list[str]) -> None:
     scan(FORMAT, "".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "code"),
+    [
+        ("20211113 15:06:44 WARN: NVML: can't get power for GPU #0, error code 15", "gpu-lost", 15),
+        ("hwmc GPU2: unable to get fan speed - GPU is lost (15)", "gpu-lost", 15),
+        ("NVML call failed, return code: 999", "unknown-error", 999),
+    ],
+)
+def test_return_codes_that_other_programs_print(line: str, error: str, code: int) -> None:
+    found = values(scan(FORMAT, line + "\n"))
+    assert found["host.nvml_error", "host:this"] == error
+    assert found["host.nvml_error_code", "host:this"] == code
+
+
+def test_other_numbers_are_no_return_codes() -> None:
+    assert list(scan(FORMAT, "NVML status 200 OK, GPU is fine\n")) == []

@@ -1,0 +1,119 @@
+"""What people report in their own words: symptoms that no log line or table shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from gpuwhy.kb.facts import JOB, Value
+from gpuwhy.kb.patterns import later
+from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.flow import Flow
+from gpuwhy.probes.artefacts.reported_wordings import DOUBT, REPORTS, SUPPOSED, Report
+
+NAME = "reported-symptoms"
+HINTS = (
+    "load", "first", "initial", "wait", "data", "util", "memory", "vram", "epoch", "step", "iteration", "gpu",
+    "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz",
+)  # fmt: skip
+_MEANS: dict[str, tuple[str, Value]] = {
+    "said.memory_failure": ("job.memory_failure", True),
+    "said.fails_later": ("job.fails_at_start", False),
+}
+_CLOCKS = {"clock": "said.clock_megahertz", "most": "said.clock_max_megahertz"}
+"""Reports that are the answer to a question the vocabulary already asks."""
+_LONGEST = 100_000
+"""Characters looked at; reports are written by people."""
+_QUOTED = 160
+_MOST = 8
+"""Matches of one pattern that are weighed."""
+_SENTENCE = later(r"[.!?\n]\s|\n|^")
+_SPACE = later(r"\s{1,40}")
+_NODES = later(
+    r"\b(?:multi[- ]?nodes?[^\n.]{0,20}?|on|across|with|between|using|over|submitted an?|have)[ (]{1,2}"
+    r"(?P<count>[2-9]|[1-9][0-9]{1,3}|two|three|four|eight)[- ](?:\w{1,10} )?(?:nodes?|machines|servers|hosts)\b",
+    re.IGNORECASE,
+)
+_BUS = later(
+    r"\b(?:average|avg\.?|mean) (?:bus ?bandwidth|bus ?bw)\b[^\n.:]{0,20}?(?:is|was|of|at|:|=) (?:only |about |"
+    r"around |~ ?){0,2}"
+    r"(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
+    re.IGNORECASE,
+)
+_WORDS = {"two": 2, "three": 3, "four": 4, "eight": 8}
+
+
+def scan(text: Text) -> Iterator[Extract]:
+    """One extract of all symptoms reported in a text, each quoted where it stands first."""
+    flow = Flow.of(text.lines)
+    whole = flow.text[:_LONGEST]
+    lowered = whole.lower()
+    readings: dict[str, Reading] = {}
+    claimed: set[int] = set()
+    for report in REPORTS:
+        found = _first(report, whole, lowered)
+        if found is None:
+            continue
+        for fact, value in _facts(report, found, _quoted(whole, found)):
+            readings.setdefault(fact, Reading(fact, value, flow.number(found.start()), _quoted(whole, found), JOB))
+        claimed |= flow.numbers(found.start(), found.end())
+    if "bus" in lowered and (pace := _BUS.search(whole)):
+        rate = float(pace["rate"]) * (1e9 if pace["unit"].startswith("GB") else 1.25e8)
+        number = flow.number(pace.start())
+        fact = "comm.bus_bandwidth_average_bytes_per_second"
+        readings[fact] = Reading(fact, rate, number, _quoted(whole, pace), JOB)
+    if "nccl" in lowered and (nodes := _NODES.search(whole)):
+        count = _WORDS.get(nodes["count"].lower()) or int(nodes["count"])
+        number = flow.number(nodes.start())
+        readings["comm.node_count"] = Reading("comm.node_count", count, number, _quoted(whole, nodes), JOB)
+    if readings:
+        yield Extract(NAME, tuple(readings.values()), claimed=frozenset(claimed))
+
+
+def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
+    """The most telling match of a report, that nothing before it in its sentence turns into a guess or a wish."""
+    if re.search(report.about, lowered) is None:
+        return None
+    told = [
+        found
+        for pattern in report.patterns
+        for found in islice(pattern.finditer(whole, lowered), _MOST)
+        if DOUBT.search(_before(lowered, found.start())) is None and SUPPOSED.search(found[0].lower()) is None
+    ]
+    return min(told, key=_order, default=None)
+
+
+def _order(found: re.Match[str]) -> tuple[int, int]:
+    """Those that give most figures first, then those that stand first."""
+    return -sum(1 for printed in found.groups() if printed), found.start()
+
+
+def _before(lowered: str, start: int) -> str:
+    """The part of the sentence before a position."""
+    window = lowered[max(0, start - 200) : start]
+    cut = max((found.end() for found in _SENTENCE.finditer(window)), default=0)
+    return window[cut:]
+
+
+def _facts(report: Report, found: re.Match[str], quoted: str) -> Iterator[tuple[str, Value]]:
+    fact, value = _MEANS.get(report.fact, (report.fact, quoted))
+    yield fact, value
+    for group, share in report.shares.items():
+        printed = found.groupdict().get(group)
+        if printed and int(printed) <= 100:
+            yield share, int(printed) / 100
+    for group, clock in _CLOCKS.items():
+        if printed := found.groupdict().get(group):
+            yield clock, int(printed)
+
+
+def _quoted(whole: str, found: re.Match[str]) -> str:
+    start = whole.rfind("\n", 0, found.start()) + 1
+    end = whole.find("\n", found.end())
+    if found.end() - start > _QUOTED:
+        start = found.start()
+    return _SPACE.sub(" ", whole[start : end if end > 0 else None].strip())[:_QUOTED]
+
+
+FORMAT = TextFormat(NAME, "Symptoms that people report", HINTS, scan)

@@ -1,0 +1,213 @@
+"""How people describe in a report what they saw: a pattern, the fact it states, and what the text must be about.
+
+Guesses, questions and wishes are no observations: a sentence that doubts, asks or supposes before the match is passed
+over, and each kind of symptom counts only in a text about its subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpuwhy.kb.records import dataclass, field
+from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern, later
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a sentence reports. `about` is a pattern that some part of the text must match, in lower case."""
+
+    fact: str
+    about: str
+    patterns: tuple[LazyPattern, ...]
+    shares: Mapping[str, str] = field(default_factory=dict)
+    """Named groups that hold percentages, and the facts that they give."""
+
+
+def _report(fact: str, about: str, *patterns: str, shares: Mapping[str, str] | None = None) -> Report:
+    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {})
+
+
+DOUBT = later(
+    r"\b(?:if|unless|whether|would|could|might|may|should|maybe|perhaps|possibl[ey]|avoid|prevent|instead of|"
+    r"i guess|i (?:think|suspect|wonder)|how (?:to|do|can|should)|i (?:want|would like)|please|feature|"
+    r"no longer|(?:can|is it possible)(?: you| we| i)? (?:make|have|set))\b"
+)
+"""Words before the match, in its sentence, in lower case, that make it no observation."""
+
+SUPPOSED = later(r"\b(?:if|whether|would|might)\b")
+"""Words within a match that make it none."""
+
+_CALL = r"(?:request|call|invocation|inference|prompt|query|message|action|api call|time)s?"
+_FIRST = r"(?:first|1st|initial)(?:[ -](?:few|two|three|and second|couple of))?"
+_ONE = r"(?:inference|prediction|request|image|picture|frame|query|response|result|output|call|generation|invocation)s?"
+_SLOW = (
+    r"(?:slow(?:er)?|(?:a )?(?:\w+ )?long(?:er)?(?: time)?|high(?:er)?|minutes|[0-9.]{1,6} ?(?:s|sec|seconds|"
+    r"minutes)\b)"
+)
+_GPU_USE = r"\bGPU[- ]?util\w{0,10}"
+_MOVES = (
+    r"(?:fluctuat\w{1,4}|jump\w{0,3}|oscillat\w{1,4}|swing\w{0,3}|varies|vary|unstable|not stable|spik\w{1,3}|"
+    r"bounc\w{1,3}|goes|drops?|alternat\w{1,4})"
+)
+_SHARE = r"(?P<{0}>[0-9]{{1,3}}) ?(?:%|percent)"
+_MEMORY = (
+    r"(?<!host )(?<!CPU )(?<!system )\b(?:(?:GPU|CUDA|device|video|graphics) )?(?:memory|VRAM|GPU RAM)(?: usage|"
+    r" used| use| occupied| consumption| occupation| footprint)?"
+)
+_GROWS = r"(?:increas|grow|ris|climb)(?:e|es|ed|s|ing)?"
+_SLOWLY = r"(?:continu\w{2,6}|gradual\w{0,2}|stead\w{1,5}|constant\w{0,2}|linear\w{0,2}|progressive\w{0,2})"
+_LOADER = (
+    r"(?:data ?load(?:er|ing)|loading (?:the |of )?data|data[_ ]?time|data (?:provider|pipeline|input)|input pipeline)"
+)
+
+REPORTS: tuple[Report, ...] = (
+    _report(
+        "said.model_reloaded",
+        r"\bmodel",
+        rf"\b(?:un|re-?)load(?:s|ed|ing)?\b[^\n.]{{0,80}}?\b(?:every|each|per|for (?:each|every)|after)"
+        rf" (?:single |new )?(?:\w{{1,12}} ){{0,2}}{_CALL}\b",
+        r"\b(?:keeps?|kept|frequent\w{0,2}|constant\w{0,2}|repeated\w{0,2}|continu\w{1,8}|always) "
+        r"(?:un|re-?)load(?:s|ed|ing)?\b",
+        r"\bmodels? (?:(?:frequently|constantly|always|repeatedly|keeps?|is|are|gets?|being) ){0,3}"
+        r"(?:un|re-?)load(?:s|ed|ing)?\b[^\n.]{0,60}?\b(?:again|frequent\w{0,2}|over and over|each|every|after|"
+        r"despite)\b",
+        rf"\b(?:every|each) {_CALL}\b[^\n.]{{0,60}}?\b(?:un|re-?)loads? the\b",
+        r"\bresetting model to expire immediately to make room\b",
+        r"\b(?:evicting|swapping out) (?:the )?model\b",
+    ),
+    _report(
+        "said.first_request_slow",
+        r"\b(?:infer|predict|serv|request|onnx|tensorrt|engine|model|latency)",
+        rf"\b{_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}(?: \w{{1,12}}){{0,4}} (?:is|are|takes?|took|was|were|has|"
+        rf"have|needs?)"
+        rf" (?:\w{{1,12}} ){{0,3}}{_SLOW}",
+        rf"\b(?:slow|long|high)\b(?: \w{{1,12}}){{0,3}} (?:for|on|to|of|in|at) (?:the )?{_FIRST}\b",
+        rf"\b{_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE} (?:time |latency )?(?:is |was )?(?:so |very |too |much |"
+        rf"extremely )?slow\b",
+        rf"\bslow\w{{0,3}}\b[^\n.]{{0,30}} {_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}\b",
+        rf"\btakes? (?:a )?(?:\w{{1,8}} )?long time\b[^\n.]{{0,50}} {_FIRST}\b",
+    ),
+    _report(
+        "said.waits_for_data",
+        r"\b(?:train|epoch|data ?loader|batch)",
+        r"\b(?:wait(?:s|ed|ing)?|starv(?:es|ed|ing)|idl(?:e|es|ing)) (?:for|of) (?:the )?(?:new |next |more |input )?"
+        r"(?:data|batch(?:es)?|data ?loader)\b",
+        rf"\b{_LOADER}\b[^\n.]{{0,60}}?\b(?:is|are|was|takes?|took|seems?|becomes?|gets?|increas\w{{1,4}}|"
+        rf"dominat\w{{1,4}})"
+        r" (?:\w{1,12} ){0,3}(?:slow|bottleneck|unstable|gradual\w{0,2}|large|high|long(?:er)?|most|too|the whole)\b",
+        rf"\b{_LOADER}\b[^\n.]{{0,40}}?\b(?:stuck|stalls?|hangs?|pauses?|blocks?)\b[^\n.]{{0,40}}"
+        r"\b(?:[0-9.]{1,5} ?(?:s|sec|seconds|min|minutes)|start of (?:every|each))",
+        rf"\b(?:stuck|stalls?|pauses?|blocks?)\b[^\n.]{{0,30}}? (?:in|at|on|by) (?:the )?{_LOADER}\b",
+        r"\bdata[_ ]?time\b[^\n.]{0,40}?\b(?:increases?|grows?|rises?|is (?:very |too )?(?:large|high|long))\b",
+    ),
+    _report(
+        "said.utilization_swings",
+        r"\b(?:train|epoch)",
+        rf"{_GPU_USE}\b[^\n.]{{0,80}}?\b{_MOVES}\b[^\n.]{{0,60}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
+        rf"\b{_MOVES}\b[^\n.]{{0,30}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}"
+        rf"(?=[^\n]{{0,120}}{_GPU_USE})",
+        rf"{_GPU_USE}\b[^\n]{{0,200}}?\b{_MOVES}\b[^\n.]{{0,30}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
+        shares={"one": "said.utilization_one_share", "other": "said.utilization_other_share"},
+    ),
+    _report(
+        "said.utilization_low",
+        r"\b(?:train|epoch)",
+        rf"\b(?:very |extremely |quite |too |so )?low {_GPU_USE}",
+        rf"{_GPU_USE}(?: rate)?(?: of [^\n.]{{1,40}})? (?:is|was|stays?|remains?)(?: \w{{1,10}}){{0,2}} low\b",
+    ),
+    _report(
+        "said.memory_grows",
+        r"\b(?:gpu|cuda|vram|torch|tensorflow|epoch)",
+        rf"{_MEMORY} (?:\w{{1,12}} ){{0,2}}(?:keeps?|kept|continues?) (?:on |to )?{_GROWS}\b",
+        rf"{_MEMORY} (?:\w{{1,12}} ){{0,3}}{_GROWS}\b[^\n.]{{0,40}}?\b(?:each|every|after (?:one|each|every)|"
+        rf"per|with|as|over)"
+        r" (?:\w{1,10} ){0,2}(?:epochs?|iterations?|steps?|batch(?:es)?|time)\b",
+        rf"{_MEMORY} {_SLOWLY} {_GROWS}\b",
+        rf"{_MEMORY} {_GROWS} {_SLOWLY}\b",
+        rf"\b{_SLOWLY} (?:ris\w{{1,3}}|increas\w{{1,4}}|grow\w{{1,4}}) (?:of |in )?(?:the )?(?:GPU|CUDA|video|"
+        rf"device) (?:memory|ram)\b",
+        r"\b(?:GPU|VRAM|GPU memory|CUDA memory) (?:(?:is|gets?|getting|got|being|slowly) ){0,2}fill(?:s|ed|"
+        r"ing)?(?: up)? (?:after|over|during) [0-9a-z]",
+        rf"\bas (?:the )?(?:epochs?|iterations?|steps?) (?:increase|go|pass|progress)"
+        rf"\w{{0,4}}\b[^\n.]{{0,30}}?{_MEMORY} (?:\w{{1,12}} ){{0,2}}{_GROWS}\b",
+        rf"{_MEMORY}[^\n.]{{0,20}} {_GROWS} from [0-9][^\n.]{{0,20}} to [0-9]",
+    ),
+    _report(
+        "said.memory_failure",
+        r"\b(?:gpu|cuda|vram|torch|tensorflow|train)",
+        r"\b(?:got|gets?|getting|runs?|running|ran|goes|went|hits?|hitting|encounter\w{0,4}|crash\w{0,3}|fail\w{0,3}) "
+        r"(?:(?:into|with|an?|the|by|CUDA|GPU|RuntimeError:?) ){0,4}(?:out[- ]of[- ]memory|OOM)\b",
+    ),
+    _report(
+        "said.fails_later",
+        r"\b(?:out of memory|oom)\b",
+        r"\bafter (?:about |around |maybe |roughly |approximately |some |a few |several )?(?:[0-9]{1,7}|one|two|"
+        r"three|some|several) "
+        r"?(?:epochs?|steps?|iterations?|batch(?:es)?|hours?|its?)\b",
+        r"\b(?:at|near|in|before|towards?) the (?:end|middle) of (?:the |an? |each |"
+        r"every )?(?:\w{1,8} )?(?:epoch|training)\b",
+        r"\b(?:works?|trains?|runs?)(?: \w{1,12}){0,4} (?:correctly |fine |well )?(?:in|at|for) the "
+        r"(?:begin\w{0,5}|first|start)\b",
+    ),
+    _report(
+        "said.some_gpus_spin",
+        r"\b(?:gpus|nccl|ddp|distributed)\b",
+        r"\bGPUs?\b[^\n]{0,80}?\b100 ?%[^\n]{0,120}?\b(?:remaining|others?|rest|one|two|last|[1-7])"
+        r"\b[^\n]{0,60}?\b0 ?%",
+        r"\b(?:one|two|single|[1-7]) (?:of the )?GPUs?\b[^\n]{0,60}?\b0 ?%[^\n]{0,100}?\b(?:others?|rest|"
+        r"remaining)\b[^\n]{0,60}?\b100 ?%",
+    ),
+    _report(
+        "said.power_cap_active",
+        r"\b(?:gpu|nvidia)",
+        r"\bSW[ _]Power[ _]Cap\b['\"`*]{0,2}[^\n.]{0,50}?\b(?:permanent\w{0,2}|always|constant\w{0,2}|is|still|"
+        r"stays?|remains?|shows?"
+        r"|appears?|active)\b(?! not)",
+    ),
+    _report(
+        "said.clock_stuck",
+        r"\b(?:gpu|nvidia)",
+        r"\b(?:capped|stuck|pinned|locked|stays?|limited|never (?:leaves?|exceeds?|goes (?:above|over)|rises? "
+        r"above))\b[^\n.]{0,20}?"
+        r"\b(?P<clock>[0-9]{2,4}) ?MHz\b(?:[^\n.]{0,24}?\bmax\w{0,4}(?: clock)?:? (?P<most>[0-9]{3,4}) ?MHz)?",
+    ),
+    _report(
+        "said.gpu_not_used",
+        r"\b(?:gpu|cuda)",
+        r"(?<!i am )(?<!i'm )\b(?:does ?n[o']?t|do ?n[o']?t|did ?n[o']?t|is ?n[o']?t|are ?n[o']?t|won't|never|"
+        r"not) (?:seem(?:s|ing)? to "
+        r"|appear to |be |actually |really )?(?:us(?:e|es|ing)|utili[sz](?:e|es|ing)) (?:the |my |any |"
+        r"a )?(?:NVIDIA )?GPUs?\b"
+        r"(?! (?:memory|direct|\d|fully|effic|ram))(?! (?:at|to) (?:full|100))",
+        r"\bGPU (?:is |was )?(?:still )?not (?:being )?(?:used|utili[sz]ed)\b(?! (?:fully|effic|enough))",
+        r"\b(?:runs?|running|stick(?:s)?|trains?) (?:only )?(?:on|with) (?:the )?CPU\b[^\n.]{0,20}?\b(?:instead "
+        r"of|not|rather than)"
+        r" (?:on |the ){0,2}GPU\b",
+        r"\bno GPU (?:usage|utili[sz]ation|activity)\b",
+    ),
+    _report(
+        "said.peer_access_avoided",
+        r"\b(?:nccl|gpus|acs|p2p)",
+        r"\b(?:works?|worked|runs?|running|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|trains?|no hang)"
+        r"\b[^\n]{0,90}?"
+        r"\bNCCL_P2P_DISABLE ?[=:]? ?['\"]?(?:1|true)?\b",
+        r"\bNCCL_P2P_DISABLE ?[=:]? ?['\"]?1\b[^\n]{0,60}?\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|"
+        r"helps?|no (?:more )?hang)",
+        r"\b(?:hangs?|stuck|freez\w{1,3}|deadlock\w{0,2})\b[^\n]{0,60}?\b(?:without|unless)"
+        r"\b[^\n]{0,20}\bNCCL_P2P_DISABLE\b",
+        r"\b(?:disabl(?:e|ed|ing)|turn(?:ed|ing) off) (?:the )?(?:ACS|IOMMU)\b[^\n]{0,80}?\b(?:solve[sd]|"
+        r"fixe[sd]|resolve[sd]|"
+        r"works|worked|helped|able to run|no (?:more )?hang)",
+    ),
+    _report(
+        "said.hang_at_full_use",
+        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce)\b",
+        r"\b(?:hang(?:s|ing)?|stuck|freez\w{1,3}|frozen|deadlock\w{0,2})"
+        r"\b[^\n]{0,200}?\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?"
+        r"(?:~ ?)?(?:9[89]|100) ?%",
+        r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?(?:~ ?)?(?:9[89]|100) ?%[^\n]{0,80}?\b(?:hang(?:s|"
+        r"ing)?|stuck|freez\w{1,3}|"
+        r"no progress|frozen|no real activity)\b",
+    ),
+)
+"""Symptoms, in the words of those who report them."""

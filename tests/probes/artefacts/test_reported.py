@@ -1,0 +1,90 @@
+"""Symptoms as people describe them, and what is no description of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwhy.kb.facts import Value
+from gpuwhy.probes.artefacts.reported import FORMAT
+from tests.probes.artefacts.helpers import scan, values
+
+
+def facts(content: str) -> dict[str, Value]:
+    """Facts about the job."""
+    return {fact: value for (fact, path), value in values(scan(FORMAT, content)).items() if path == "job:this"}
+
+
+REPORTED = [
+    ("said.model_reloaded", "The server unloads the model after every request, which takes a minute."),
+    ("said.model_reloaded", "It keeps reloading the model although keep_alive is set."),
+    ("said.model_reloaded", "The model is frequently reloaded, even within seconds."),
+    ("said.first_request_slow", "The first inference is very slow, later ones take 10 ms."),
+    ("said.first_request_slow", "Inference is slow for the first few images and fast then."),
+    ("said.first_request_slow", "The first request takes 20 seconds; the model answers at once afterwards."),
+    ("said.waits_for_data", "During training the GPU is mostly waiting for data."),
+    ("said.waits_for_data", "In each epoch data loading takes most of the time."),
+    ("said.waits_for_data", "At each epoch the dataloader gets stuck for around 30 seconds."),
+    ("said.utilization_swings", "When I train, GPU utilization fluctuates between 0% and 90%."),
+    ("said.utilization_low", "I see low GPU utilization while training."),
+    ("said.memory_grows", "GPU memory keeps increasing during training."),
+    ("said.memory_grows", "The GPU memory usage increases after every epoch."),
+    ("said.memory_grows", "There is a continuous growth of GPU memory."),
+    ("said.memory_grows", "The GPU memory gets filled up after 4 epochs."),
+    ("said.some_gpus_spin", "Of our 8 GPUs 7 are at 100% and the remaining one is at 0%."),
+    ("said.power_cap_active", "On this GPU SW Power Cap is permanently active."),
+    ("said.clock_stuck", "The GPU clock is stuck at 210 MHz (max clock: 3105 MHz)."),
+    ("said.gpu_not_used", "My script does not seem to use the GPU."),
+    ("said.gpu_not_used", "It runs on the CPU instead of the GPU."),
+    ("said.peer_access_avoided", "With several GPUs it works only with NCCL_P2P_DISABLE=1."),
+    ("said.peer_access_avoided", "It hangs without NCCL_P2P_DISABLE=1."),
+    ("said.hang_at_full_use", "With DDP it hangs and the GPU utilization is 100%."),
+]
+
+
+@pytest.mark.parametrize(("fact", "sentence"), REPORTED)
+def test_what_is_reported(fact: str, sentence: str) -> None:
+    assert facts(sentence + "\n")[fact] == sentence
+
+
+def test_figures_of_a_report() -> None:
+    found = facts(
+        "Training: GPU-util jumps from 0% to 85% all the time.\nThe GPU clock stays at 300 MHz (max: 1980 MHz).\n"
+    )
+    assert found["said.utilization_one_share"] == 0
+    assert found["said.utilization_other_share"] == 0.85
+    assert found["said.clock_megahertz"] == 300
+    assert found["said.clock_max_megahertz"] == 1980
+
+
+def test_a_failure_that_comes_late() -> None:
+    found = facts("After about 600 steps of training I got an out of memory error on the GPU.\n")
+    assert found == {"job.memory_failure": True, "job.fails_at_start": False}
+
+
+def test_machines_and_bandwidth_in_a_sentence() -> None:
+    # 9.84 GB/s, decimal
+    found = facts("We run NCCL on 2 nodes; the average bus bandwidth is only 9.84 GB/s.\n")
+    assert found == {"comm.node_count": 2, "comm.bus_bandwidth_average_bytes_per_second": 9.84e9}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "How do I unload the model after every request?",
+        "I want the model to be unloaded after each request.",
+        "Could it be that the GPU is waiting for data while training?",
+        "Maybe training waits for data.",
+        "Does your model keep GPU memory if memory keeps increasing?",
+        "Increase num_workers to avoid waiting for data in training.",
+        "I am not using the GPU for this.",
+        "It does not use the GPU memory efficiently.",
+        "System memory keeps increasing on the GPU box.",
+        "The first epoch is slow.",
+        "My second GPU has 24 GB.",
+        "GPU utilization is 90% in training.",
+        "The GPU clock is 1980 MHz.",
+        "NCCL connects 8 GPUs.",
+    ],
+)
+def test_guesses_wishes_and_other_matters_are_no_reports(sentence: str) -> None:
+    assert facts(sentence + "\n") == {}
