@@ -58,6 +58,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "serve_replica_")),
     Entry("framework_messages", ("gpu available", "ultralytics", "yolov", "device", " cpu", "launch_blocking",
         "offload", "mixed precision", "tensor cores", "grid size", "many workers")),
+    Entry("framework_versions", ("tensorflow", "jaxlib", "cudnn", "os platform", "windows 1", "wsl")),
     Entry("framework_oom", ("out of memory", "out_of_memory", "alloc_failed", "allocation_failed",
         "_status_not_initialized", "create cudnn handle", "create cublas handle", "cudaerrormemoryallocation",
         "hiperroroutofmemory", "bad_alloc", "memoryerror", "unable to allocate", "pinned host memory",

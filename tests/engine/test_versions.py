@@ -69,3 +69,42 @@ def test_a_gpu_is_in_the_builds_of_its_time(kb: KnowledgeBase, name: str, build:
     facts = [read("gpu.name", name, gpu(0)), read("job.cuda_build_version", build, JOB)]
     found = asserted(kb, *facts, read("job.framework", "pytorch", JOB))
     assert ("env.no-kernel-image" in found) == missing
+
+
+@pytest.mark.parametrize(
+    ("tensorflow", "cudnn", "toolkit", "missing"),
+    [
+        ("2.3.1", "8.0.4", "10.1.243", True),  # built for cuDNN 7.6 and CUDA 10.1
+        ("2.3.1", "7.6.5", "10.1", False),
+        ("2.10.0", "8.6", "12.1", True),  # built for CUDA 11.2
+        ("2.15.0", "9.1", "12.4", False),  # brings its own libraries
+    ],
+)
+def test_tensorflow_loads_the_libraries_it_was_built_for(
+    kb: KnowledgeBase, tensorflow: str, cudnn: str, toolkit: str, missing: bool
+) -> None:
+    facts = [read("job.tensorflow_version", tensorflow, JOB), read("job.cudnn_version", cudnn, JOB)]
+    found = asserted(kb, *facts, read("host.toolkit_version", toolkit, HOST))
+    assert ("env.cuda-unavailable" in found) == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "tensorflow", "missing"),
+    [("NVIDIA GeForce RTX 3090", "1.15.0", True), ("Tesla V100-SXM2-16GB", "1.15.0", False)],  # CUDA 10.0 knows Volta
+)
+def test_a_gpu_newer_than_the_cuda_of_tensorflow(kb: KnowledgeBase, name: str, tensorflow: str, missing: bool) -> None:
+    found = asserted(kb, read("gpu.name", name, gpu(0)), read("job.tensorflow_version", tensorflow, JOB))
+    assert ("env.no-kernel-image" in found) == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "cudnn", "missing"),
+    [
+        ("Tesla P100-PCIE-16GB", "9.17.0", True),  # its code begins at 7.5
+        ("Tesla P100-PCIE-16GB", "9.10.2", False),
+        ("Tesla T4", "9.17.0", False),
+    ],
+)
+def test_cudnn_left_old_gpus(kb: KnowledgeBase, name: str, cudnn: str, missing: bool) -> None:
+    found = asserted(kb, read("gpu.name", name, gpu(0)), read("job.cudnn_version", cudnn, JOB))
+    assert ("env.no-kernel-image" in found) == missing
