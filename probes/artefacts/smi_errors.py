@@ -53,7 +53,8 @@ _CODE = re.compile(
     r"|\bgpu is lost \((?P<lost>15)\)"
 )
 _BY_CODE = {
-    4: "no-permission", 9: "driver-not-loaded", 10: "interrupt-problem", 12: "library-missing", 14: "corrupted-inforom",
+    4: "no-permission", 8: "insufficient-power", 9: "driver-not-loaded", 11: "interrupt-problem",
+    12: "library-missing", 14: "corrupted-inforom",
     15: "gpu-lost", 16: "reset-required", 17: "blocked-by-os", 18: "version-mismatch", 999: "unknown-error",
 }  # fmt: skip
 """Return codes of NVML, which other programs print by number (nvmlReturn_t)."""
