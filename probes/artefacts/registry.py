@@ -153,7 +153,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "decode", "tokeniz", "| seconds", "seconds |", "startup", "start-up", "load time")),
     Entry("serve_tables", ("concurren", "batch", "clients", "slots", "users", "rate", "threads", "connections",
         "parallel", "in-flight", "in flight")),
-    Entry("serving_log", ("loading:", "loaded '", "unloaded '", "pinned memory pool", "pinned system memory",
+    Entry("serving_log", ("loading:", "loaded '", "unloaded '", "pinned memory pool", "cuda memory pool", "pinned system memory",
         "model_control_mode", "model-control-mode", "repository-poll-secs", "ts_metrics", "model_metrics", "queuetime",
         "predictiontime", "building engine", "engine build", "tensorrt engine", "recompil", "executing 1 requests",
         "gpu metrics will not", "waiting time ns", "exceeds maximum queue size", "_limit", "ts_queue_latency")),

@@ -18,7 +18,7 @@ from gpuwhy.probes.artefacts.serve_loads import Load, Loads
 
 NAME = "serving-log"
 HINTS = (
-    "loading:", "loaded '", "unloaded '", "pinned memory pool", "pinned system memory", "model_control_mode",
+    "loading:", "loaded '", "unloaded '", "pinned memory pool", "cuda memory pool", "pinned system memory", "model_control_mode",
     "model-control-mode", "repository-poll-secs", "ts_metrics", "model_metrics", "queuetime", "predictiontime",
     "building engine", "engine build", "tensorrt engine", "recompil", "executing 1 requests", "gpu metrics will not",
     "waiting time ns", "exceeds maximum queue size", "_limit", "ts_queue_latency",
@@ -37,6 +37,7 @@ _FAILED = re.compile(r"\bfailed to load '([\w.\-/]{1,100})'(?: version [0-9]{1,9
 _MODE = re.compile(r"\bmodel[_-]control[_-]mode\b[ |=\"':]{1,40}(?:MODE_)?(none|explicit|poll)\b", re.I)
 _POLL = re.compile(rf"\brepository-poll-secs[= ]{_N}")
 _POOL = re.compile(r"\bPinned memory pool is created at '[0-9a-fx]{1,20}' with size ([0-9]{1,15})")
+_DEVICE_POOL = re.compile(r"\bCUDA memory pool is created on device ([0-9]{1,3}) with size ([0-9]{1,15})")
 _NO_POOL = re.compile(r"\bUnable to allocate pinned system memory\b|\bpinned memory pool will not be available\b", re.I)
 _NO_METRICS = re.compile(r"\bGPU metrics will not be available\b", re.I)
 _READY = re.compile(
@@ -149,6 +150,10 @@ class _Walk:
             return True
         if (pool := _POOL.search(text)) is not None:
             self.loads.say("serve.pinned_pool_bytes", float(pool[1]), line, SERVER)
+            return True
+        if (pool := _DEVICE_POOL.search(text)) is not None:
+            self.loads.say("serve.device_pool_bytes", float(pool[2]), line, SERVER)
+            self.loads.say("serve.device_pool_gpu_index", int(pool[1]), line, SERVER)
             return True
         for pattern, fact in ((_NO_POOL, "serve.pinned_pool_missing"), (_NO_METRICS, "serve.gpu_metrics_missing")):
             if pattern.search(text):

@@ -56,6 +56,9 @@ def scan(text: Text) -> Iterator[Extract]:
             claimed.add(line.number)
     if found:
         readings += [one for entity, links in found.items() for one in _of(entity, links)]
+        down = [(entity, links.all_down) for entity, links in found.items() if links.all_down is not None]
+        if down and down[0][0].name.isdecimal():
+            readings.append(Reading("host.nvlink_inactive_gpu_index", int(down[0][0].name), down[0][1]))
         yield Extract(NAME, tuple(readings), claimed=frozenset(claimed))
 
 

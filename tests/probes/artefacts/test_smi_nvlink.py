@@ -30,6 +30,7 @@ def test_links_that_are_down() -> None:
     assert found["gpu.nvlink_inactive_first", "gpu:0"] == 1
     assert found["gpu.nvlink_speed_bytes_per_second", "gpu:0"] == 25e9
     assert found["gpu.nvlink_all_inactive", "gpu:1"] is True
+    assert found["host.nvlink_inactive_gpu_index", "host:this"] == 1
     assert ("gpu.nvlink_count", "gpu:1") not in found
 
 
