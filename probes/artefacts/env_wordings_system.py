@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuwhy.probes.artefacts.env_wordings import KERNEL, EnvWording, said
 
 _K = KERNEL
+_DEVICE_FILE = r"(?<![\w/])/dev/nvidia(?:[0-9]{1,2}|ctl|-uvm|-uvm-tools|-modeset)"
 _VERSIONS = {"library": "host.nvml_library_version", "module": "host.kernel_module_version"}
 
 DRIVER: tuple[EnvWording, ...] = (
@@ -57,6 +58,14 @@ DRIVER: tuple[EnvWording, ...] = (
         r"\bNVIDIA driver is not loaded\b",
         r"\bBad return status for module build on kernel: [^\n]{0,80}\bnvidia\b",
         r"\bnvidia\b[^\n]{0,80}Bad return status for module build",
+    ),
+    *said(
+        "device_file_missing",
+        rf"{_DEVICE_FILE}['\"]?(?:: | )(?:No such (?:file or directory|device)|does not exist|not found|is missing)\b",
+        rf"\b(?:lstat|stat|open|access|mknod|mount) ['\"`]?{_DEVICE_FILE}['\"`]?: "
+        r"no such (?:file or directory|device)\b",
+        rf"\b(?:can(?:not|'t)|could not|couldn't|failed to|unable to) (?:open|stat|access|find|create) "
+        rf"(?:the )?(?:device )?(?:file )?['\"`]?{_DEVICE_FILE}\b",
     ),
     *said(
         "nouveau_conflict",

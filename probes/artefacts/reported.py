@@ -10,12 +10,13 @@ from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
-from gpuwhy.probes.artefacts.reported_wordings import DOUBT, REPORTS, SUPPOSED, Report
+from gpuwhy.probes.artefacts.reported_wordings import DENIABLE, DENIED, DOUBT, REPORTS, SUPPOSED, Report
 
 NAME = "reported-symptoms"
 HINTS = (
     "load", "first", "initial", "wait", "data", "util", "memory", "vram", "epoch", "step", "iteration", "gpu",
     "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz",
+    "throttl", "hot", "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
 )  # fmt: skip
 _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
@@ -79,9 +80,16 @@ def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
         found
         for pattern in report.patterns
         for found in islice(pattern.finditer(whole, lowered), _MOST)
-        if DOUBT.search(_before(lowered, found.start())) is None and SUPPOSED.search(found[0].lower()) is None
+        if _observed(report, _before(lowered, found.start())) and SUPPOSED.search(found[0].lower()) is None
     ]
     return min(told, key=_order, default=None)
+
+
+def _observed(report: Report, before: str) -> bool:
+    """Whether what stands before a match in its sentence leaves it an observation."""
+    if report.fact in DENIABLE and DENIED.search(before):
+        return False
+    return DOUBT.search(before) is None
 
 
 def _order(found: re.Match[str]) -> tuple[int, int]:

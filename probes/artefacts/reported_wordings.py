@@ -34,6 +34,13 @@ DOUBT = later(
 )
 """Words before the match, in its sentence, in lower case, that make it no observation."""
 
+DENIED = later(r"\b(?:no|not|never|without|neither|nor|cannot|hardly)\b|n't\b")
+"""Words before the match, in its sentence, that deny a symptom of `DENIABLE`."""
+
+DENIABLE = frozenset({
+    "said.hangs", "said.throttled_by_heat", "said.instances_slow_each_other", "said.slower_with_more_gpus",
+})  # fmt: skip
+
 SUPPOSED = later(r"\b(?:if|whether|would|might)\b")
 """Words within a match that make it none."""
 
@@ -58,6 +65,13 @@ _GROWS = r"(?:increas|grow|ris|climb)(?:e|es|ed|s|ing)?"
 _SLOWLY = r"(?:continu\w{2,6}|gradual\w{0,2}|stead\w{1,5}|constant\w{0,2}|linear\w{0,2}|progressive\w{0,2})"
 _LOADER = (
     r"(?:data ?load(?:er|ing)|loading (?:the |of )?data|data[_ ]?time|data (?:provider|pipeline|input)|input pipeline)"
+)
+_SERVERS = r"(?:servers?|instances?|processes|workers|replicas|models)"
+_MANY = r"(?:multiple|several|two|three|four|eight|more|many|[2-9]|1[0-9])"
+_WORSE = (
+    r"(?:slow(?:er|s|ed)?\b|degrad\w{1,4}\b|(?:latency|latencies|time) (?:increases?|doubles?|rises?|spikes?|goes up)"
+    r"\b|"
+    r"throughput (?:drops?|decreases?|falls?)\b)"
 )
 
 REPORTS: tuple[Report, ...] = (
@@ -86,6 +100,9 @@ REPORTS: tuple[Report, ...] = (
         rf"extremely )?slow\b",
         rf"\bslow\w{{0,3}}\b[^\n.]{{0,30}} {_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}\b",
         rf"\btakes? (?:a )?(?:\w{{1,8}} )?long time\b[^\n.]{{0,50}} {_FIRST}\b",
+        r"\bfirst (?:time|run|test|pass) (?:that )?(?:(?:i|we|you|it) )?(?:\w{1,12} ){1,5}"
+        r"(?:poor|bad|slow|slower|worse)\b",
+        r"\bwarm[- ]?up (?:effect|penalty|cost|latency)\b[^\n.]{0,30}\b(?:exists?|is (?:large|high|there|visible))\b",
     ),
     _report(
         "said.waits_for_data",
@@ -201,13 +218,54 @@ REPORTS: tuple[Report, ...] = (
     ),
     _report(
         "said.hang_at_full_use",
-        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce)\b",
+        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce|tp[0-7]|tensor[- ]parallel)\b",
         r"\b(?:hang(?:s|ing)?|stuck|freez\w{1,3}|frozen|deadlock\w{0,2})"
         r"\b[^\n]{0,200}?\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?"
         r"(?:~ ?)?(?:9[89]|100) ?%",
         r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?(?:~ ?)?(?:9[89]|100) ?%[^\n]{0,80}?\b(?:hang(?:s|"
         r"ing)?|stuck|freez\w{1,3}|"
         r"no progress|frozen|no real activity)\b",
+        r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,20}?(?:~ ?)?(?:9[89]|100) ?%[^\n.]{0,30}?\bpower"
+        r"(?: (?:consumption|usage|draw))? (?:\w{1,8} ){0,3}low\b",
+    ),
+    _report(
+        "said.hangs",
+        r"\bnccl (?:info|warn|version)\b",
+        r"\b(?:hangs?|hung|hanging|gets? stuck|(?:is|are|was|just|got) stuck|freezes|froze|deadlock(?:s|ed))\b"
+        r"(?! (?:up|around|on to|out)\b)",
+    ),
+    _report(
+        "said.throttled_by_heat",
+        r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
+        r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,60}?\b(?:temperatures?|thermal\w{0,2}|heat|hot|overheating|"
+        r"degrees|[0-9]{2} ?°? ?C)\b(?![^\n.]{0,80}\?)",
+        r"\bthermal(?:ly)?[- ]throttl(?:es|ed|ing)\b(?! ?(?:time|:|=|\|))(?![^\n.]{0,80}\?)",
+        r"\boverheat(?:s|ed|ing)\b[^\n.?]{0,60}?\b(?:slow(?:s|ed|ing)?|throttl(?:es|ed|ing)|(?:clocks?|speed|"
+        r"performance) (?:drops?|falls?|goes down))\b(?![^\n.]{0,80}\?)",
+        r"\b(?:gets?|got|becomes?|runs?|running) (?:too |very |so )?hot\b[^\n.?]{0,60}?\b(?:throttl(?:es|ed|ing)|"
+        r"(?:clocks?|speed|performance) (?:drops?|falls?|goes down)|slows? down)\b(?![^\n.]{0,80}\?)",
+        r"\bwhen (?:you|it|they|the (?:gpu|card)s?) (?:get|become)s? (?:too )?hot\b[^\n.?]{0,30}?\b(?:slow\w{0,2}|"
+        r"throttl(?:es?|ed|ing))\b",
+    ),
+    _report(
+        "said.instances_slow_each_other",
+        r"\b(?:serv(?:er|ing)|triton|vllm|sglang|latency|request|inference)",
+        rf"\b(?:multi[- ]?{_SERVERS}|{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS})\b[^\n.]{{0,60}}?"
+        rf"\b(?:same|one|single|shared|per[- ]server)\b[^\n.]{{0,80}}?\b{_WORSE}",
+        rf"\b{_WORSE}[^\n.]{{0,60}}?\b{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS}\b[^\n.]{{0,40}}?"
+        r"\b(?:same|one|single|shared)\b",
+        rf"\bwhen [^\n.]{{0,12}}?\b{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS} (?:are|is) (?:\w{{1,10}} ){{0,4}}"
+        rf"(?:started|running|used|run|launched|loaded)\b[^\n.]{{0,120}}?\b(?:{_WORSE}|latency to (?:spike|rise|"
+        rf"increase))",
+    ),
+    _report(
+        "said.slower_with_more_gpus",
+        r"\bgpus\b",
+        r"\b(?:increas(?:e|ed|ing) the number of GPUs|add(?:ed|ing)? (?:more|another|a second) GPUs?|(?:use|used|using|"
+        r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\bnot?\b)[^\n.]){0,50}?\b(?:slower|"
+        r"(?:latency|time) (?:increase[sd]?|goes up|rises)|(?:tps|throughput|speed|performance) "
+        r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b",
+        r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
     ),
 )
 """Symptoms, in the words of those who report them."""

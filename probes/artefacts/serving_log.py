@@ -18,7 +18,8 @@ from gpuwhy.probes.artefacts.serve_loads import Load, Loads
 
 NAME = "serving-log"
 HINTS = (
-    "loading:", "loaded '", "unloaded '", "pinned memory pool", "cuda memory pool", "pinned system memory", "model_control_mode",
+    "loading:", "loaded '", "unloaded '", "pinned memory pool", "cuda memory pool", "pinned system memory",
+    "model_control_mode",
     "model-control-mode", "repository-poll-secs", "ts_metrics", "model_metrics", "queuetime", "predictiontime",
     "building engine", "engine build", "tensorrt engine", "recompil", "executing 1 requests", "gpu metrics will not",
     "waiting time ns", "exceeds maximum queue size", "_limit", "ts_queue_latency",

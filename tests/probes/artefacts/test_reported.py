@@ -37,6 +37,18 @@ REPORTED = [
     ("said.gpu_not_used", "It runs on the CPU instead of the GPU."),
     ("said.peer_access_avoided", "With several GPUs it works only with NCCL_P2P_DISABLE=1."),
     ("said.peer_access_avoided", "It hangs without NCCL_P2P_DISABLE=1."),
+    ("said.hang_at_full_use", "Multi-GPU serving stops: GPU utilization is 100% but power is low."),
+    ("said.hangs", "It hangs here: NCCL INFO Channel 00/08 : 0 1"),
+    ("said.throttled_by_heat", "The GPU throttles down to keep the temperature below 84 degrees."),
+    ("said.throttled_by_heat", "My GPU overheats and slows down."),
+    ("said.throttled_by_heat", "The GPU is thermally throttled all day."),
+    ("said.throttled_by_heat", "When it gets hot the GPU stays on but gets too hot, clocks drop."),
+    ("said.first_request_slow", "The first time we run inference we see poor latency."),
+    ("said.first_request_slow", "The warm-up effect exists in our serving latency."),
+    ("said.instances_slow_each_other", "Multi-server runs on a shared pod degrade latency."),
+    ("said.instances_slow_each_other", "When 8 server processes are started, latency spikes on our GPU."),
+    ("said.slower_with_more_gpus", "With 2 GPUs training is slower."),
+    ("said.slower_with_more_gpus", "It is slower on two GPUs than on one of the GPUs."),
     ("said.hang_at_full_use", "With DDP it hangs and the GPU utilization is 100%."),
 ]
 
@@ -84,6 +96,13 @@ def test_machines_and_bandwidth_in_a_sentence() -> None:
         "GPU utilization is 90% in training.",
         "The GPU clock is 1980 MHz.",
         "NCCL connects 8 GPUs.",
+        "Is the GPU thermally throttled?",
+        "How to tell whether the GPU is throttling for temperature?",
+        "There is no thermal throttling on the GPU.",
+        "It never hangs with NCCL version 2.21.",
+        "Training on 2 GPUs of our GPUs is not slower.",
+        "It hangs.",
+        "Several models are served on the same GPU.",
     ],
 )
 def test_guesses_wishes_and_other_matters_are_no_reports(sentence: str) -> None:

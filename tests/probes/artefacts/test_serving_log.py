@@ -135,6 +135,8 @@ def test_what_names_no_model_is_about_the_only_one_that_has_a_name() -> None:
 
 
 def test_the_pool_of_gpu_memory() -> None:
-    line = "I0121 22:12:18.273296 1 cuda_memory_manager.cc:107] CUDA memory pool is created on device 2 with size 67108864\n"
+    line = (
+        "I0121 22:12:18.27 1 cuda_memory_manager.cc:107] CUDA memory pool is created on device 2 with size 67108864\n"
+    )
     found = {fact: value for (fact, _), value in values(scan(serving_log.FORMAT, line)).items()}
     assert found == {"serve.device_pool_bytes": 67108864, "serve.device_pool_gpu_index": 2}
