@@ -7,6 +7,7 @@ a GPU only where it is the only one of its host, as in a diagnosis. Facts about 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from gpuwhy.engine.catalogue import described
@@ -174,22 +175,31 @@ def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
 
 
 def _lookups(kb: KnowledgeBase, sheet: Sheet, columns: Iterable[str]) -> Iterator[Lookup]:
-    """What the catalogue adds: by names and versions, and by event codes, which differ from GPU to GPU."""
+    """What the catalogue adds to the columns of a sheet."""
+    for keys, kinds in catalogue_of(kb, columns):
+        lookup = Lookup(sheet, keys, partial(described_by, kb, kinds))
+        bind(sheet, lookup, sorted(kinds), kinds)
+        yield lookup
+
+
+def catalogue_of(kb: KnowledgeBase, columns: Iterable[str]) -> Iterator[tuple[list[str], dict[str, type]]]:
+    """The columns by which the catalogue knows something, and the facts that follow, with the kinds of their values.
+
+    Names and versions first, then event codes, which differ from GPU to GPU.
+    """
     keys, wanted = catalogue_keys(kb, columns), _catalogue_facts(kb) & read_facts(kb)
-    kinds = {name: kind_of(kb.facts, FactRef(name)) for name in wanted}
-
-    def describe(key: Mapping[str, Any]) -> Mapping[str, Any]:
-        given = described(kb, base_of_rows(kb, [key], "table"))
-        return {fact.id: typed(kb.facts, FactRef(fact.id), fact.value) for fact in given if fact.id in kinds}
-
     coded = {name for name in wanted if name.startswith("gpu.xid_")}
     by_code = [key for key in keys if key in _ALSO_NAMED]
     by_name = [key for key in keys if key not in _ALSO_NAMED]
     for some, names in ((by_name, wanted - coded), (by_code, coded)):
         if some:
-            lookup = Lookup(sheet, some, describe)
-            bind(sheet, lookup, sorted(names), kinds)
-            yield lookup
+            yield some, {name: kind_of(kb.facts, FactRef(name)) for name in names}
+
+
+def described_by(kb: KnowledgeBase, kinds: Mapping[str, type], key: Mapping[str, Any]) -> dict[str, Any]:
+    """Which of these facts the catalogue gives for the values of its columns."""
+    given = described(kb, base_of_rows(kb, [key], "table"))
+    return {fact.id: typed(kb.facts, FactRef(fact.id), fact.value) for fact in given if fact.id in kinds}
 
 
 def catalogue_keys(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import sys
+import time
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from gpuwhy.tui.audit.model import Audit
     from gpuwhy.tui.audit.prometheus import Fleet as Scraped
 
+POLARS = "polars"
+MASTERS = ("spark://", "local", "yarn", "k8s://", "mesos://")
 FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
 
 
@@ -48,6 +52,13 @@ FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="An earlier report (--format parquet): tells what is new and what cleared.",
 )
+@click.option(
+    "--engine",
+    default="polars",
+    show_default=True,
+    metavar="NAME",
+    help="What judges tables: polars, or the master of a Spark cluster (spark://host:7077, yarn, local[4]).",
+)
 @prometheus_options
 @rules_option
 @click.pass_context
@@ -61,6 +72,7 @@ def audit(
     fail_on: str,
     waivers: Path | None,
     baseline: Path | None,
+    engine: str,
     rules: Path | None,
     **asked: Any,
 ) -> None:
@@ -68,7 +80,8 @@ def audit(
 
     PATHS are facts files, nvidia-smi output and every other artefact of `diagnose`, and folders of them. A file is of
     the host that its name says; each folder inside a folder is one host. What cannot be read is a row of the report.
-    --prometheus audits the hosts that a Prometheus server scrapes, with or without PATHS.
+    --prometheus audits the hosts that a Prometheus server scrapes, with or without PATHS. For --engine spark://...
+    PATHS are Parquet files as Spark names them.
 
     Exit status: 0 nothing to fix, 1 a cause is confirmed or likely (see --fail-on), 2 unusable arguments, 3 some hosts
     could not be read or judged, and none has a cause.
@@ -76,34 +89,44 @@ def audit(
     from gpuwhy.probes.fleet_inputs import find_fleet
     from gpuwhy.tui.audit import prometheus
 
-    _check(paths, asked["url"])
+    _check(paths, asked["url"], engine)
     if form == "parquet" and out is None and sys.stdout.isatty():
         fail("Parquet is nothing for a terminal", "name a file with --out")
     kb = knowledge(rules)
-    fleet = find_fleet(paths, kb.facts)
+    of_spark = paths if engine != POLARS and explain is None else ()
+    fleet = find_fleet(() if of_spark else paths, kb.facts)
     scraped = prometheus.find(kb, asked) if asked["url"] else None
     if explain is not None:
         _explain(kb, fleet, scraped, explain)
         return
-    made = _audit(kb, fleet, scraped, waivers, baseline)
+    made = _audit(kb, fleet, scraped, waivers, baseline, (engine, of_spark))
     _show(made, form, out)
     context.exit(_status(made, fail_on))
 
 
-def _check(paths: tuple[str, ...], url: str | None) -> None:
+def _check(paths: tuple[str, ...], url: str | None, engine: str) -> None:
     from importlib.util import find_spec
 
     if not paths and not url:
         fail("nothing to audit", "give facts files or folders, or --prometheus URL")
     if find_spec("polars") is None or find_spec("narwhals") is None:
         fail("auditing needs Polars and Narwhals", "pip install 'gpuwhy[fleet]'")
+    if engine != POLARS and not engine.startswith(MASTERS):
+        fail(f"no engine `{engine}`", "polars, or a Spark master: spark://host:7077, yarn, local[4]")
+    if engine != POLARS and find_spec("pyspark") is None:
+        fail("a Spark cluster needs PySpark", "pip install 'gpuwhy[spark]'")
 
 
 def _audit(
-    kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, waivers: Path | None, baseline: Path | None
+    kb: KnowledgeBase,
+    fleet: Fleet,
+    scraped: Scraped | None,
+    waivers: Path | None,
+    baseline: Path | None,
+    of_spark: tuple[str, tuple[str, ...]],
 ) -> Audit:
     from gpuwhy.kb.records import replace
-    from gpuwhy.tui.audit import history, prometheus
+    from gpuwhy.tui.audit import history, prometheus, spark
     from gpuwhy.tui.audit.run import examples, run
 
     try:
@@ -111,9 +134,11 @@ def _audit(
     except history.HistoryError as error:
         fail(str(error))
     with _bar(len(fleet.hosts) + _rows(fleet) + (len(scraped) if scraped is not None else 0)) as bar:
-        collected = run(kb, fleet, bar.update)
+        collected = run(kb, fleet, partial(_advance, bar))
         if scraped is not None:
-            prometheus.add_hosts(collected, scraped, bar.update)
+            prometheus.add_hosts(collected, scraped, partial(_advance, bar))
+        if of_spark[1]:
+            spark.add_tables(collected, spark.session(of_spark[0]), of_spark[1], baseline is not None)
     made = collected.audit()
     if baseline is not None:
         try:
@@ -124,12 +149,23 @@ def _audit(
     return replace(made, examples=examples(made, fleet, collected.kept))
 
 
-def _bar(length: int) -> ProgressBar[int]:
-    """A progress bar on standard error, where that is a terminal."""
+def _bar(length: int) -> ProgressBar[str]:
+    """A progress bar with rate and remaining time on standard error, where that is a terminal."""
     seen = sys.stderr.isatty()
     return click.progressbar(
-        length=length, label="auditing hosts", width=24, show_pos=True, file=sys.stderr if seen else StringIO()
+        length=length,
+        label="auditing hosts",
+        width=16,
+        show_pos=True,
+        item_show_func=lambda rate: rate,
+        file=sys.stderr if seen else StringIO(),
     )
+
+
+def _advance(bar: ProgressBar[str], number: int) -> None:
+    """Hosts or rows that are done, with the rate so far."""
+    seconds = time.time() - bar.start
+    bar.update(number, f"{(bar.pos + number) / seconds:,.0f}/s" if seconds > 0 else "")
 
 
 def _rows(fleet: Fleet) -> int:
