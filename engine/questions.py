@@ -23,7 +23,7 @@ from gpuwhy.kb.texts import say
 
 COST: Mapping[str, float] = dict(zip(EFFORTS, (1.0, 2.0, 3.0, 10.0), strict=True))
 MAX_TRIED = 24
-MAX_UNHEARD = 40
+MAX_UNHEARD = 60
 
 PRIOR: Mapping[Status | None, float] = {Status.LIKELY: 3.0, Status.POSSIBLE: 2.0, None: 1.0}
 """How likely a conclusion is before the answer, in proportion; None: nothing speaks of it yet."""
