@@ -70,6 +70,7 @@ bench: setup ## Measure start-up, loading of the rules and reading of a large lo
 	$(BIN)/python bench/selecting.py
 	$(BIN)/python bench/sizing.py
 	$(BIN)/python bench/fleet.py
+	$(BIN)/python bench/rules_diff.py
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist gpuwhy.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

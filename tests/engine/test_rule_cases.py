@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuwhy.engine.rule_cases import Case, cases_beside, rules_of
+from gpuwhy.engine.rule_cases import Case, cases_beside, rules_of, usual
 from gpuwhy.engine.rule_coverage import coverage
 from gpuwhy.engine.rule_selftest import selftest
 from gpuwhy.engine.rule_tests import run
@@ -14,8 +14,10 @@ from gpuwhy.engine.series import SeriesError, expand
 from gpuwhy.kb import fact_file
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.facts import HOST, Absent, Fact, Origin, OriginKind, gpu
-from gpuwhy.kb.load import load
+from gpuwhy.kb.load import load, rules_folder
 from gpuwhy.kb.model import KnowledgeBase
+from gpuwhy.kb.schema import violations
+from gpuwhy.kb.strict_yaml import loads
 from tests.engine.rule_pack import write
 
 
@@ -145,3 +147,33 @@ def test_a_rule_that_no_case_shows_at_work_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("expect: likely", "expect: silent"))
     kb = pack(folder)
     assert selftest(kb, rules_of(kb), folder) == (["sig.oom.pieces: none of its cases shows it at work"], 2)
+
+
+@pytest.mark.parametrize(
+    ("case", "fine"),
+    [
+        ("{name: a, expect: likely}", True),
+        ("{name: a, expect: 3.5, facts: {'gpu:1 gpu.power_watts': 3}, missing: [gpu.power_watts], because: b}", True),
+        ("{name: a, expect: [likely]}", False),
+        ("{name: a}", False),
+        ("{expect: likely}", False),
+        ("{name: 1, expect: likely}", False),
+        ("{name: a, expect: null}", False),
+        ("{name: a, expect: likely, fact: {}}", False),
+        ("{name: a, expect: likely, facts: {Gpu.power: 3}}", False),
+        ("{name: a, expect: likely, facts: {gpu.power: [3]}}", False),
+        ("{name: a, expect: likely, facts: []}", False),
+        ("{name: a, expect: likely, missing: [power]}", False),
+        ("{name: a, expect: likely, because: 3}", False),
+        ("[a]", False),
+    ],
+)
+def test_what_is_taken_at_a_glance_holds_to_the_schema(case: str, fine: bool) -> None:
+    document = loads(f"cases:\n  - {case}\n".encode(), "x.test.yaml")
+    assert usual(document.data) is fine
+    assert not fine or violations(document, "test", rules_folder() / "schema" / "v1") == []
+
+
+@pytest.mark.parametrize("text", ["cases: []", "cases: 3", "{}", "3", "cases: [{name: a, expect: likely}]\nmore: 1"])
+def test_what_is_no_list_of_cases_is_left_to_the_schema(text: str) -> None:
+    assert not usual(loads(text.encode(), "x.test.yaml").data)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -268,6 +269,18 @@ def test_a_pack_that_the_old_revision_does_not_have_is_all_new(tmp_path: Path) -
     done = ask("diff", "HEAD", "--rules", str(team_pack.write(tmp_path / "team")))
     assert done.stdout.endswith("0 changed, 2 added, 0 removed; 0 with too small a bump; the pack needs: minor\n")
     assert done.exit_code == 0
+
+
+HOOKS = loads((ROOT / ".pre-commit-hooks.yaml").read_bytes(), "hooks").data
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda one: str(one["id"]))
+def test_the_hooks_look_at_the_pack_of_their_repository(hook: dict[str, Any], tmp_path: Path) -> None:
+    words = [*str(hook["entry"]).split()[1:], *hook["args"]]
+    folder = team_pack.write(tmp_path / "rules")
+    assert CliRunner().invoke(main, words).exit_code == 0
+    (folder / "references/queue.yaml").write_text("references: []\n")
+    assert CliRunner().invoke(main, words).exit_code in (1, 2)
 
 
 def test_schemas_for_editors_know_the_words_of_all_packs(tmp_path: Path) -> None:
