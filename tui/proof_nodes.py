@@ -12,29 +12,36 @@ from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.texts import say
 from gpuwhy.kb.units import show
 from gpuwhy.tui.report import Report
-from gpuwhy.tui.wording import LABELS, comparison, reading, where
+from gpuwhy.tui.wording import LABELS, SIGNS, bound, comparison, reading, where
 
 _MOST_DEPTH = 12
+_ALL = "all of"
 
 
 @dataclass(frozen=True)
 class Node:
-    """One line of a proof and what is beneath it. `truth` is None where nothing was judged; `open`: shown at once."""
+    """One line of a proof and what is beneath it. `truth` is None where nothing was judged; `open`: shown at once.
+
+    `text` is short enough for a narrow pane; `whole` says more, where there is more to say.
+    """
 
     text: str
     below: tuple[Node, ...] = ()
     truth: Truth | None = None
     open: bool = True
+    whole: str = ""
 
 
 def proof(report: Report, name: str) -> tuple[Node, ...]:
-    """Every signature of a conclusion that is in play, the leading one first and open."""
+    """Every signature of a conclusion that is in play, the leading one first and open; of a single one its parts."""
     results = [
         result
         for one in (*report.diagnosis.conclusions, *report.diagnosis.ruled_out)
         if one.id == name
         for result in one.results
     ]
+    if len(results) == 1:
+        return _signature(report, results[0], first=True).below
     return tuple(_signature(report, result, first=index == 0) for index, result in enumerate(results))
 
 
@@ -63,28 +70,31 @@ def _status(result: SignatureResult) -> str:
 
 
 def _signature(report: Report, result: SignatureResult, first: bool) -> Node:
-    about = "" if result.entity.kind in ("host", "job") else f" for {result.entity.path}"
-    title = result.because or say(result.signature.title, report.language)
-    head = f"{_status(result)}{about}: {title}"
-    rule = Node(f"rule {result.signature.id} {result.signature.version}", open=False)
-    return Node(head, (*_parts(report, result), rule), open=first)
+    about = "" if result.entity.kind in ("host", "job") else f", about {result.entity.path}"
+    title = say(result.signature.title, report.language)
+    rule = Node(f"rule {result.signature.id} {result.signature.version}{about}", open=False)
+    whole = f"{_status(result)}: {result.because or title}"
+    return Node(f"{_status(result)}: {title}", (*_parts(report, result), rule), open=first, whole=whole)
 
 
 def _parts(report: Report, result: SignatureResult) -> Iterator[Node]:
     named = (("in play because", result.given), ("requires", result.requires), ("confirmed by", result.confirms))
     for title, verdict in named:
         if verdict is not None:
-            below = (_verdict(report, verdict, 0),)
-            yield Node(title, below, verdict.truth, open=title != "in play because")
+            yield _titled(report, title, verdict, open=title != "in play because")
     for exclusion, verdict in zip(result.signature.excludes, result.excludes, strict=True):
         word = "ruled out because" if verdict.truth is Truth.TRUE else "ruled out if"
         text = f"{word} {say(exclusion.because, report.language)}" if verdict.truth is not Truth.TRUE else word
-        inner = Node(
-            _plain(text), (_verdict(report, verdict, 0),), _negated(verdict.truth), verdict.truth is Truth.TRUE
-        )
-        yield inner
+        yield Node(_plain(text), (_verdict(report, verdict, 0),), _negated(verdict.truth), verdict.truth is Truth.TRUE)
     for verdict in result.supports:
-        yield Node("supported by", (_verdict(report, verdict, 0),), verdict.truth, open=False)
+        yield _titled(report, "supported by", verdict, open=False)
+
+
+def _titled(report: Report, title: str, verdict: Verdict, open: bool) -> Node:
+    """A part of a rule; where all of its conditions must hold they stand right beneath its name."""
+    made = _verdict(report, verdict, 0)
+    below = made.below if isinstance(verdict.condition, All) and made.text == _ALL else (made,)
+    return Node(title, below, verdict.truth, open)
 
 
 def _plain(text: str) -> str:
@@ -103,14 +113,16 @@ def _verdict(report: Report, verdict: Verdict, depth: int) -> Node:
         return _comparison(report, condition, verdict, depth)
     if len(verdict.parts) == 1 and not isinstance(condition, Not):
         return _verdict(report, verdict.parts[0], depth)
-    word = {All: "all of", Any_: "any of", Not: "not"}[type(condition)]
+    word = {All: _ALL, Any_: "any of", Not: "not"}[type(condition)]
     return Node(word, tuple(_verdict(report, part, depth + 1) for part in verdict.parts), verdict.truth)
 
 
 def _comparison(report: Report, condition: Comparison, verdict: Verdict, depth: int) -> Node:
-    text = comparison(condition, report.kb.facts[condition.ref.fact].unit)
+    whole = comparison(condition, report.kb.facts[condition.ref.fact].unit)
+    text = whole
     if not (condition.op is Operator.EQ and verdict.truth is Truth.TRUE):
-        text += f": {reading(verdict)}"
+        text = _short(condition, verdict) or f"{whole}: {reading(verdict)}"
+        whole += f": {reading(verdict)}"
     below = [_fact(report, fact, depth, frozenset()) for fact in (verdict.fact, verdict.other) if fact is not None]
     reference = report.kb.references.get(condition.source or "")
     if reference is not None and reference.strength != "definition":
@@ -118,7 +130,16 @@ def _comparison(report: Report, condition: Comparison, verdict: Verdict, depth: 
         below.append(Node(title, (Node(reference.address),), open=False))
     if verdict.truth is Truth.UNKNOWN:
         below.extend(_obtain(report, condition))
-    return Node(text, tuple(below), verdict.truth, open=verdict.truth is Truth.UNKNOWN)
+    return Node(text, tuple(below), verdict.truth, verdict.truth is Truth.UNKNOWN, whole)
+
+
+def _short(condition: Comparison, verdict: Verdict) -> str:
+    """`step.data_wait_share 63 %, needs >= 20 %`; empty where nothing was read, or it is no matter of more and less."""
+    if verdict.fact is None or verdict.unknown is not None or condition.op in (Operator.IN, Operator.KNOWN):
+        return ""
+    unit = verdict.fact.unit
+    limit = bound(verdict.bound, unit) if verdict.bound is not None else bound(condition.value, unit)
+    return f"{condition.ref} {show(verdict.fact.value, unit)}, needs {SIGNS[condition.op]} {limit}"
 
 
 def _obtain(report: Report, condition: Comparison) -> Iterator[Node]:

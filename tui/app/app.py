@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpuwhy.probes.nvml_glance import Glance
     from gpuwhy.tui.app.screens.job import Chosen
     from gpuwhy.tui.incident.session import Session, Snapshot
+    from gpuwhy.tui.incident.verification import Verification
 
 LOOK_SECONDS = 20.0
 GLANCE_SECONDS = 1.0
@@ -364,12 +365,12 @@ class GpuwhyApp(App[None]):
             self._before[fix] = self.snapshot
         self.advance(Applied(fix, conclusion))
 
-    def verify(self, fix: str, conclusion: str) -> str:
-        """Before and after in lines for a person."""
+    def verify(self, fix: str, conclusion: str) -> Verification:
+        """Before and after a fix."""
         assert self.session is not None
         found = self.session.verification(fix, conclusion)
         self._take(Verified(fix, found.outcome))
-        return found.told
+        return found
 
     def action_report(self) -> None:
         """The report for the ticket."""
@@ -380,9 +381,10 @@ class GpuwhyApp(App[None]):
 
     def action_help(self) -> None:
         """What the keys of this screen do."""
+        from gpuwhy.tui.app.rows import keys
         from gpuwhy.tui.app.screens.text import TextScreen
 
-        self.push_screen(TextScreen("Help", getattr(self.screen, "HELP", "") or "Escape goes back."))
+        self.push_screen(TextScreen("Keys", keys(getattr(self.screen, "KEYS", ()))))
 
     def action_interrupt(self) -> None:
         """Ctrl-C leaves what is on top, as Escape does; from the start and from a diagnosis it leaves the program.

@@ -9,6 +9,7 @@ from textual.dom import DOMNode
 
 if TYPE_CHECKING:
     from gpuwhy.engine.model import Question
+    from gpuwhy.tui.incident.verification import Verification
 
 
 class Desk(Protocol):
@@ -38,8 +39,8 @@ class Desk(Protocol):
     def record_applied(self, fix: str, conclusion: str) -> None:
         """A fix was carried out."""
 
-    def verify(self, fix: str, conclusion: str) -> str:
-        """Before and after in lines for a person."""
+    def verify(self, fix: str, conclusion: str) -> Verification:
+        """Before and after a fix."""
 
 
 def desk(node: DOMNode) -> Desk:

@@ -6,18 +6,21 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.widgets import DataTable, Input, OptionList
 from textual.widgets.option_list import Option
 
 from gpuwhy.kb.facts import Fact
 from gpuwhy.kb.units import show
+from gpuwhy.tui.app.choices import Choices
+from gpuwhy.tui.app.fields import Line
 from gpuwhy.tui.incident.session import Change, Snapshot
 from gpuwhy.tui.report import places
 from gpuwhy.tui.wording import LABELS, where
 
 MOST_FACTS = 400
-FACT_COLUMNS = 28
+FACT_COLUMNS, VALUE_COLUMNS = 27, 13
 
 
 class FactChosen(Message):
@@ -45,14 +48,15 @@ class Facts(Vertical):
         self._shown: dict[str, Fact] = {}
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="search facts (/), Enter on one: what if it were otherwise", id="search", compact=True)
-        table: DataTable[Text] = DataTable(id="table", cursor_type="row", show_header=False)
+        yield Line(placeholder="search; then Enter on a fact: what if it were …", id="search", compact=True)
+        table: DataTable[Text] = DataTable(id="table", cursor_type="row", show_header=False, cell_padding=0)
         yield table
 
     def on_mount(self) -> None:
         table = self.query_one(DataTable)
         table.add_column("fact", width=FACT_COLUMNS)
-        table.add_columns("value", "from")
+        table.add_column("value", width=VALUE_COLUMNS)
+        table.add_column("from")
 
     def show(self, snapshot: Snapshot) -> None:
         """List the facts of a snapshot."""
@@ -69,7 +73,10 @@ class Facts(Vertical):
 
     def on_input_submitted(self, _: Input.Submitted) -> None:
         """Go on to what was found."""
-        self.query_one(DataTable).focus()
+        table = self.query_one(DataTable)
+        table.focus()
+        if table.row_count:
+            self._tell(str(table.coordinate_to_cell_key(Coordinate(table.cursor_row, 0)).row_key.value))
 
     def on_data_table_row_selected(self, chosen: DataTable.RowSelected) -> None:
         """Ask for another value."""
@@ -89,17 +96,20 @@ class Facts(Vertical):
             name = named(one)
             if name not in self._shown and all(word in text for word in wanted) and len(self._shown) < MOST_FACTS:
                 self._shown[name] = one
-                table.add_row(Text(one.id), Text(show(one.value, one.unit)), Text(where(one)), key=name)
+                table.add_row(Text(one.id), Text(show(one.value, one.unit) + " "), Text(where(one)), key=name)
 
     def on_data_table_row_highlighted(self, marked: DataTable.RowHighlighted) -> None:
         """Tell the whole of a fact: the line of the table may be cut."""
-        fact = self._shown.get(str(marked.row_key.value))
+        self._tell(str(marked.row_key.value))
+
+    def _tell(self, name: str) -> None:
+        fact = self._shown.get(name) if self.query_one(DataTable).has_focus else None
         if fact is not None:
             about = "" if fact.entity.kind in ("host", "job") else f" of {fact.entity.path}"
             self.post_message(FactMarked(f"{fact.id}{about} = {show(fact.value, fact.unit)} [{where(fact)}]"))
 
 
-class Steps(OptionList):
+class Steps(Choices):
     """What the last step changed, and all steps so far; an answer can be chosen, to give another one."""
 
     def __init__(self, id: str) -> None:
@@ -123,8 +133,9 @@ class Steps(OptionList):
         unread = places(snapshot.report.gathered.not_understood)[:5]
         lines += [f"not read {place}: {reason}" for place, reason in unread]
         self.add_options([Option(Content(line), disabled=True) for line in lines])
-        if marked is not None and marked < self.option_count:
-            self.highlighted = marked
+        if marked is None or marked >= self.option_count:
+            marked = next((at for at, one in enumerate(self.options) if not one.disabled), None)
+        self.highlighted = marked
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
         """Ask for another answer."""

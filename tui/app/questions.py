@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from textual.content import Content
+
 from gpuwhy.engine.model import Question
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.texts import say
+from gpuwhy.tui.app.choices import KEY
+from gpuwhy.tui.app.rows import Row
 from gpuwhy.tui.report import Report
 
-NONE_LEFT = "No question would decide more. f: what to do; a: add an artefact; l: look at this machine."
+NONE_LEFT = (("f", "what to do"), ("a", "add a paste"), ("l", "look at this machine"))
 MOST_CHOICES = 9
 
 
@@ -20,13 +26,21 @@ def choices(spec: FactSpec, asked: Question | None = None) -> list[tuple[str, st
     return [(word, word) for word in spec.choices][:MOST_CHOICES]
 
 
-def shown(report: Report, asked: Question | None) -> str:
+def shown(report: Report, asked: Question | None) -> Content:
     """The question and its answers, in a few lines."""
     if asked is None:
-        return NONE_LEFT
-    found = choices(report.kb.facts[asked.fact], asked)
-    answers = "  ".join(f"({number}) {words}" for number, (_, words) in enumerate(found, 1))
-    return f"{asked.ask}\n{answers or '(t) type the answer'}  (d)\N{NO-BREAK SPACE}don't\N{NO-BREAK SPACE}know"
+        return Content.assemble("Nothing more to ask.   ", _keys(NONE_LEFT))
+    found = [(str(number), words) for number, (_, words) in enumerate(choices(report.kb.facts[asked.fact], asked), 1)]
+    return Content.assemble(
+        (asked.ask, "bold"), "\n", _keys([*(found or [("t", "type the answer")]), ("d", "don't know")])
+    )
+
+
+def _keys(pairs: Sequence[tuple[str, str]]) -> Content:
+    """Keys with what they do; a line is broken between them, not within."""
+    gap = Content("   ")
+    parts = [Content.assemble((key, KEY), f" {words}".replace(" ", "\N{NO-BREAK SPACE}")) for key, words in pairs]
+    return gap.join(parts)
 
 
 def separates(asked: Question | None) -> str:
@@ -36,21 +50,22 @@ def separates(asked: Question | None) -> str:
     return "sets apart " + ", ".join(asked.separates[:2]) + (" ..." if len(asked.separates) > 2 else "")
 
 
-def why(report: Report, asked: Question) -> str:
+def why(report: Report, asked: Question) -> tuple[Row, ...]:
     """Which conclusions the question sets apart, and by what."""
-    told = []
-    for name in asked.separates:
+    about = say(report.kb.facts[asked.fact].says, report.language)
+    rows = [Row("asks for", f"{asked.fact}: {about}"), Row("")]
+    for number, name in enumerate(asked.separates):
         found = next((one for one in report.diagnosis.conclusions if one.id == name), None)
         status = f" ({found.status.value} now)" if found is not None else ""
-        told.append(f"{name}{status}: {say(report.kb.conclusions[name].says, report.language)}")
-    about = say(report.kb.facts[asked.fact].says, report.language)
-    return f"{asked.fact}: {about}\n\nIt sets apart:\n" + "\n".join(told)
+        words = f"{name}{status}: {say(report.kb.conclusions[name].says, report.language)}"
+        rows.append(Row("" if number else "sets apart", words))
+    return tuple(rows)
 
 
-def how(asked: Question) -> str:
+def how(asked: Question) -> tuple[Row, ...]:
     """How a person finds the answer."""
     text = asked.how or "Nothing is known that would tell; you may say that you don't know."
-    return f"{asked.ask}\n\n{text}"
+    return (Row("asked", asked.ask), Row(""), Row("to find out", text, asked.command))
 
 
 def named(asked: Question) -> str:

@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from gpuwhy.tui.app.curves import curve
+from gpuwhy.tui.app.curves import BLOCKS, curve
 from gpuwhy.tui.incident.vitals import share
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ _GIB = 2**30
 class Vitals(VerticalScroll):
     """Takes glances. A line is drawn again when it says something else, and only then."""
 
-    DEFAULT_CSS = "Vitals { scrollbar-size-vertical: 1; }"
-
     def __init__(self, id: str) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes="pane")
         self.can_focus = False
         self._lines: list[str] = []
         self._past: dict[tuple[int, str], deque[float | None]] = defaultdict(lambda: deque(maxlen=_LONG))
@@ -96,11 +94,11 @@ class Vitals(VerticalScroll):
         drawn = list(self.query(Static))
         if len(drawn) != len(lines):
             self.remove_children()
-            self.mount_all([Static(Content(line)) for line in lines])
+            self.mount_all([Static(_tinted(line)) for line in lines])
         else:
             for widget, line, before in zip(drawn, lines, self._lines, strict=True):
                 if line != before:
-                    widget.update(Content(line), layout=False)
+                    widget.update(_tinted(line), layout=False)
         self._lines = lines
 
 
@@ -114,3 +112,7 @@ def _gib(size: float | None) -> str:
 
 def _whole(number: float | None) -> str:
     return "?" if number is None else f"{number:.0f}"
+
+
+def _tinted(line: str) -> Content:
+    return Content(line).highlight_regex(f"[{BLOCKS}]+", style="ansi_cyan")

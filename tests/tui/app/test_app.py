@@ -16,6 +16,7 @@ from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui.app.app import GpuwhyApp
+from gpuwhy.tui.app.rows import Rows
 from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
 from gpuwhy.tui.app.screens.fix import FixScreen
 from gpuwhy.tui.app.screens.paste import PasteScreen
@@ -70,7 +71,9 @@ async def pasted(pilot: Pilot[None], text: str) -> None:
 
 def shown(pilot: Pilot[None]) -> str:
     """What the widgets of the screen say."""
-    return "\n".join(str(one.content) for one in pilot.app.screen.query(Static))
+    screen = pilot.app.screen
+    rows = (" ".join(one.render().plain.split()) for one in screen.query(Rows))
+    return "\n".join([*(str(one.content) for one in screen.query(Static)), *rows])
 
 
 def test_a_paste_leads_to_its_fix_and_the_report() -> None:

@@ -31,14 +31,18 @@ class DiagnosisScreen(Screen[None]):
 
     CSS_PATH = "diagnosis.tcss"
     INTERRUPT = "app.quit"
-    HELP = (
-        "Up and down mark a conclusion; Enter goes to its proof, where Enter opens and closes lines. 1 to 9 answer the "
-        'question at the bottom, d is "don\'t know", t types an answer, w tells why it is asked, h how to find out. '
-        "f shows what to do about the conclusion that is marked, a adds another artefact, o opens a file, l looks at "
-        "this machine, j watches a running job. x goes to why not, v back to why, / searches the facts: Enter on one "
-        "asks what if it were otherwise. s shows the steps so far: Enter on an answer changes it. u takes the last "
-        "answer or what-if back. Δ marks what the last step changed. e writes the report. Everything is kept as it "
-        "happens; q leaves, and the incident can be taken up again."
+    KEYS = (
+        ("1-9 d t", "answer the question at the bottom: a choice, don't know, or type a value"),
+        ("w  h", "why it is asked, and how to find out"),
+        ("↑ ↓ enter", "mark a conclusion; go to its proof, where Enter opens and closes lines"),
+        ("f", "what to do about the conclusion that is marked"),
+        ("v  x", "why it holds, and why not"),
+        ("/", "search the facts; Enter on one: what if it were otherwise"),
+        ("s", "the steps so far; Enter on an answer: give another one"),
+        ("u", "take the last answer or what-if back"),
+        ("a o l j", "add a paste, a file, a look at this machine, or at a running job"),
+        ("e  q", "write the report; leave: the incident is kept, and can be taken up again"),
+        ("● ◐ ◌ ✗", "confirmed, likely, possible, ruled out; Δ: changed by the last step"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 10)),
@@ -65,23 +69,23 @@ class DiagnosisScreen(Screen[None]):
     snapshot: reactive[Snapshot | None] = reactive(None, init=False)
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
+        yield Static("", id="title", classes="title", markup=False)
         with Horizontal(id="middle"):
             yield Conclusions()
-            with Vertical(id="right"):
+            with Vertical(id="right", classes="pane"):
                 yield Headline("", id="headline", markup=False)
                 with TabbedContent(id="tabs"):
-                    with TabPane("Why", id="why"):
+                    with TabPane("v Why", id="why"):
                         yield ProofTree("proof")
-                    with TabPane("Why not", id="not"):
+                    with TabPane("x Why not", id="not"):
                         yield ProofTree("missing")
-                    with TabPane("Facts", id="facts"):
+                    with TabPane("/ Facts", id="facts"):
                         yield Facts("every-fact")
-                    with TabPane("Steps", id="log"):
+                    with TabPane("s Steps", id="log"):
                         yield Steps("steps")
                 yield Static("", id="line", markup=False)
         yield Static("", id="changes", markup=False)
-        yield Static("", id="question", markup=False)
+        yield Static("", id="question", classes="pane", markup=False)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -102,7 +106,8 @@ class DiagnosisScreen(Screen[None]):
         self.query_one(Facts).show(snapshot)
         self.query_one(Steps).show(snapshot)
         asked = self.query_one("#question", Static)
-        asked.update(Content(questions.shown(report, self.question)))
+        asked.update(questions.shown(report, self.question))
+        self.refresh_bindings()
         asked.border_subtitle = Content(questions.separates(self.question))
         note = self.query_one("#changes", Static)
         note.display = bool(snapshot.changes)
@@ -131,12 +136,21 @@ class DiagnosisScreen(Screen[None]):
     def on_proof_tree_marked(self, event: ProofTree.Marked) -> None:
         """The whole of a line of the proof that is in view."""
         if self.query_one("#tabs", TabbedContent).active == TABS_OF_TREES[event.tree]:
-            self.query_one("#line", Static).update(Content(event.text))
+            self._tell(event.text if self.query_one(f"#{event.tree}").has_focus else "")
 
     def on_fact_marked(self, event: FactMarked) -> None:
         """The whole of a fact that is in view."""
         if self.query_one("#tabs", TabbedContent).active == "facts":
-            self.query_one("#line", Static).update(Content(event.text))
+            self._tell(event.text)
+
+    def on_tabbed_content_tab_activated(self, _: TabbedContent.TabActivated) -> None:
+        """What was told of a line of another tab goes."""
+        self._tell("")
+
+    def _tell(self, text: str) -> None:
+        line = self.query_one("#line", Static)
+        line.display = bool(text)
+        line.update(Content(text))
 
     def _show_marked(self) -> None:
         if self.snapshot is None or self.marked is None:
@@ -145,6 +159,10 @@ class DiagnosisScreen(Screen[None]):
         self.query_one(Headline).show(report, self.marked)
         self.query_one("#proof", ProofTree).show(proof(report, self.marked))
         self.query_one("#missing", ProofTree).show(missing(report, self.marked))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
+        """Keys of a question are told only where there is one."""
+        return self.question is not None or action not in ("unknown", "why", "how")
 
     def action_answer(self, number: int) -> None:
         """Answer with the choice of this number."""
@@ -179,7 +197,7 @@ class DiagnosisScreen(Screen[None]):
     def action_how(self) -> None:
         """How to find out."""
         if self.question is not None:
-            self.app.push_screen(TextScreen("How to find out", questions.how(self.question), self.question.command))
+            self.app.push_screen(TextScreen("How to find out", questions.how(self.question)))
 
     def action_fixes(self) -> None:
         """What to do about the conclusion that is marked."""
@@ -232,9 +250,14 @@ def _weight(one: Change) -> int:
 
 def _title(snapshot: Snapshot) -> str:
     readings = sum(one.origin.kind.value not in ("derived", "person") for one in snapshot.report.diagnosis.facts)
-    parts = [f"{SYMPTOMS.get(snapshot.symptom, '')}   {readings} readings, {len(snapshot.answers)} answers"]
+    said = f"{_counted(readings, 'reading')} · {_counted(len(snapshot.answers), 'answer')}"
+    parts = [f"{SYMPTOMS.get(snapshot.symptom, '')}   {said}"]
     if snapshot.supposed:
         parts.append("WHAT IF " + ", ".join(f"{fact} = {value}" for fact, value in snapshot.supposed))
     if snapshot.trouble:
         parts.append(f"! NOT KEPT: {snapshot.trouble}")
     return "   ".join(parts)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

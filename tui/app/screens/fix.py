@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,22 +15,33 @@ from textual.widgets import Footer, Static
 from gpuwhy.engine.model import FixOffer
 from gpuwhy.kb.texts import say
 from gpuwhy.tui.app.desk import desk
+from gpuwhy.tui.app.rows import Row, Rows
+from gpuwhy.tui.incident.verification import NOT, PARTLY, RECOVERED, Verification
+
+NOT_YET = "Not verified yet: m when it is carried out, then a or l, then v."
+APPLIED = "Marked as carried out. Now read again (a paste, l look), then v."
+OUTCOMES = {RECOVERED: "bold ansi_green", PARTLY: "bold ansi_yellow", NOT: "bold ansi_red"}
 
 
 class FixScreen(Screen[None]):
     """The fixes of one conclusion."""
 
     CSS_PATH = "fix.tcss"
-    HELP = "n and b go through the fixes. y copies the commands. m notes that you carried a fix out; then paste or look\
- again, and v compares before and after."
+    KEYS = (
+        ("n  b", "the next fix, the one before"),
+        ("y", "copy the commands, through the terminal"),
+        ("m", "note that you carried this fix out; nothing is run for you"),
+        ("a  l", "then read again: paste what it says now, or look at this machine"),
+        ("v", "compare before and after"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", "Copy"),
         Binding("m", "apply", "Mark applied"),
-        Binding("v", "verify", "Verify"),
-        Binding("n", "turn(1)", "Next fix"),
-        Binding("b", "turn(-1)", "Back one", show=False),
         Binding("a", "app.paste", "Add"),
         Binding("l", "app.look", "Look"),
+        Binding("v", "verify", "Verify"),
+        Binding("n", "turn(1)", "Next"),
+        Binding("b", "turn(-1)", "Back one", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("escape", "app.pop_screen", "Back"),
     ]
@@ -40,14 +52,15 @@ class FixScreen(Screen[None]):
         self._index = 0
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
-        with VerticalScroll(id="steps"):
-            yield Static("", id="text", markup=False)
-        yield Static("not verified yet: m when it is carried out, then a or l, then v", id="verify", markup=False)
+        yield Static("", id="title", classes="title", markup=False)
+        with VerticalScroll(id="steps", classes="pane"):
+            yield Rows(id="text")
+        verify = Rows([Row("", NOT_YET)], id="verify", classes="pane")
+        verify.border_title = "Verify"
+        yield verify
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one("#verify").border_title = "Verify"
         self.query_one("#steps").focus()
         self._draw()
 
@@ -56,22 +69,29 @@ class FixScreen(Screen[None]):
         """The fix that is shown."""
         return self._offers[self._index] if self._offers else None
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
+        """What needs a fix, or another one, is told only where there is one."""
+        least = {"turn": 2, "copy": 1, "apply": 1, "verify": 1}.get(action, 0)
+        return len(self._offers) >= least
+
     def _draw(self) -> None:
         offer, steps = self.offer, self.query_one("#steps")
+        title = self.query_one("#title", Static)
         if offer is None:
-            self.query_one("#title", Static).update(Content(self._title))
-            self.query_one("#text", Static).update(Content("There is nothing to carry out for this."))
+            title.update(Content(self.conclusion))
+            self.query_one("#text", Rows).show([Row("", f"{self._title} There is nothing to carry out for this.")])
+            self.query_one("#verify").display = False
             return
-        place = f"Fix {self._index + 1} of {len(self._offers)}"
-        self.query_one("#title", Static).update(Content(f"{place}: {self._title}"))
+        title.update(Content(f"{self.conclusion}   fix {self._index + 1} of {len(self._offers)}"))
         steps.border_title = Content(say(offer.fix.title))
-        self.query_one("#text", Static).update(Content(written(offer)))
+        steps.scroll_home(animate=False)
+        self.query_one("#text", Rows).show(written(offer))
 
     def action_turn(self, by: int) -> None:
         """Another fix."""
-        if self._offers:
-            self._index = (self._index + by) % len(self._offers)
-            self._draw()
+        self._index = (self._index + by) % len(self._offers)
+        self.query_one("#verify", Rows).show([Row("", NOT_YET)])
+        self._draw()
 
     def action_copy(self) -> None:
         """Copy the commands through the terminal."""
@@ -86,25 +106,30 @@ class FixScreen(Screen[None]):
         """The person carried it out."""
         if self.offer is not None:
             desk(self).record_applied(self.offer.fix.id, self.conclusion)
-            self.query_one("#verify", Static).update(Content("applied; now a (paste) or l (look), then v"))
+            self.query_one("#verify", Rows).show([Row("", APPLIED)])
 
     def action_verify(self) -> None:
         """Compare before and after."""
         if self.offer is not None:
-            told = desk(self).verify(self.offer.fix.id, self.conclusion)
-            self.query_one("#verify", Static).update(Content(told))
+            found = desk(self).verify(self.offer.fix.id, self.conclusion)
+            self.query_one("#verify", Rows).show(compared(found))
 
 
-def written(offer: FixOffer) -> str:
-    """All of a fix in lines."""
-    lines: list[str] = []
+def written(offer: FixOffer) -> Iterator[Row]:
+    """All of a fix."""
     if not offer.offered:
-        lines += [f"Would not help here: {offer.because}", ""]
+        yield Row("!", f"Would not help here: {offer.because}")
     for number, (says, command) in enumerate(offer.steps, 1):
-        lines.append(f"{number} {says}")
-        lines += [f"    {line}" for line in command.splitlines()]
+        yield Row(f"{number}", says, command)
+    yield Row("")
     named = (("Not if", offer.check_first), ("Effect", offer.effect), ("Risk", offer.risk), ("Undo", offer.undo))
-    lines += [f"{name}: {text}" for name, text in named if text]
+    yield from (Row(name, text) for name, text in named if text)
     if offer.verify:
-        lines += [f"Verify: {offer.verify}", *(f"    {line}" for line in offer.verify_command.splitlines())]
-    return "\n".join(lines)
+        yield Row("Verify", offer.verify, offer.verify_command)
+
+
+def compared(found: Verification) -> Iterator[Row]:
+    """Before and after, figure by figure."""
+    yield Row(found.outcome.upper(), found.because, style=OUTCOMES.get(found.outcome, "bold"))
+    for one in found.figures:
+        yield Row(f"  {one.fact}", f"{one.before} before, {one.after} after; {one.wanted}", style="")

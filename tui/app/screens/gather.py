@@ -11,6 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gpuwhy.tui.app.choices import Choices
 from gpuwhy.tui.app.messages import Glanced, LookMoved
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.incident.events import Looked
@@ -31,11 +32,13 @@ class GatherScreen(Screen[Looked | None]):
 
     CSS_PATH = "gather.tcss"
     INTERRUPT = "go_on"
-    HELP = (
-        "Probes run side by side for the time that is told at the top; nothing is changed, and no privilege is needed. "
-        "Enter goes on with what was seen so far. c cancels the probe that is marked: what it saw does not count. r "
-        "runs it again. Escape forgets all of it. Below, every GPU with its own limits: its memory, and the "
-        "temperature at which the card slows itself down."
+    KEYS = (
+        ("enter", "go on with what was seen so far"),
+        ("c", "cancel the probe that is marked: what it saw does not count"),
+        ("r", "run the probe that is marked again"),
+        ("esc", "forget all of it"),
+        ("", "Probes run side by side for the time told at the top. Nothing is changed, and no privilege is needed."),
+        ("", "Each GPU has its own limits: its memory, and the temperature at which the card slows itself down."),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go_on", "Go on with this", key_display="enter", priority=True),
@@ -52,8 +55,9 @@ class GatherScreen(Screen[Looked | None]):
         self._ending = False
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(f"{self._title}   looking at this machine for {self._seconds:.0f} s"), id="title")
-        steps = OptionList(id="steps", markup=False)
+        title = f"{self._title}   looking at this machine for {self._seconds:.0f} s"
+        yield Static(Content(title), id="title", classes="title")
+        steps = Choices(id="steps", classes="pane", markup=False)
         steps.border_title = "Reading"
         yield steps
         vitals = Vitals(id="vitals")

@@ -14,6 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gpuwhy.tui.app.choices import Choices
+from gpuwhy.tui.app.fields import Line
+
 MOST_ENTRIES = 200
 
 
@@ -28,10 +31,10 @@ class OpenScreen(ModalScreen[str | None]):
     ]
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as box:
+        with Vertical(id="box", classes="pane") as box:
             box.border_title = "Open a file or a folder"
-            yield Input(value=os.getcwd() + os.sep, id="path", select_on_focus=False)
-            yield OptionList(id="entries", markup=False)
+            yield Line(value=os.getcwd() + os.sep, id="path", select_on_focus=False)
+            yield Choices(id="entries", markup=False)
             yield Static("", id="trouble", classes="wrong", markup=False)
         yield Footer(show_command_palette=False)
 

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static, TextArea
 
 from gpuwhy.tui.app.desk import desk
+from gpuwhy.tui.app.fields import Page
 from gpuwhy.tui.app.messages import PasteUnderstood
 
 SETTLE_SECONDS = 0.3
@@ -27,9 +28,9 @@ class PasteScreen(ModalScreen[str | None]):
     ]
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as box:
+        with Vertical(id="box", classes="pane") as box:
             box.border_title = "Paste messages, logs or tables; several at once"
-            yield TextArea(id="text", soft_wrap=False)
+            yield Page("text")
             yield Static(Content("nothing yet"), id="understood")
         yield Footer(show_command_palette=False)
 

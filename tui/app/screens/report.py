@@ -12,18 +12,28 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
+from gpuwhy.tui.app.fields import Line
 from gpuwhy.tui.incident.session import Snapshot
 from gpuwhy.tui.incident.ticket import FORMS, ticket
+
+WORDS = {"md": "Markdown", "json": "JSON", "html": "HTML, as it will be written"}
 
 
 class ReportScreen(Screen[None]):
     """Preview and writing of the report."""
 
     CSS_PATH = "report.tcss"
-    HELP = "F2 changes the form (Markdown, JSON, HTML), F3 shows or hides names of machines and people, Enter writes."
+    KEYS = (
+        ("f2", "another form: Markdown, JSON, HTML"),
+        ("f3", "with or without names of machines and people"),
+        ("tab", "go to the preview, to scroll it"),
+        ("enter", "write the file; one that is there already is not overwritten"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "form", "Form"),
+        Binding("enter", "write", "Write it", key_display="enter"),
+        Binding("f2", "form", "Another form"),
         Binding("f3", "redact", "Names"),
+        Binding("f1", "app.help", "Help"),
         Binding("escape", "app.pop_screen", "Back"),
     ]
 
@@ -33,10 +43,10 @@ class ReportScreen(Screen[None]):
         self._form, self._redacted = 0, True
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
-        with VerticalScroll(id="preview"):
+        yield Static("", id="title", classes="title", markup=False)
+        with VerticalScroll(id="preview", classes="pane"):
             yield Static("", id="text", markup=False)
-        yield Input(id="path")
+        yield Line(id="path")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -46,7 +56,8 @@ class ReportScreen(Screen[None]):
     def _draw(self) -> None:
         form = FORMS[self._form]
         names = "without names of machines and people" if self._redacted else "WITH names of machines and people"
-        self.query_one("#title", Static).update(Content(f"Report: {form}, {names}. Enter writes it."))
+        self.query_one("#title", Static).update(Content(f"Report, {names}"))
+        self.query_one("#preview").border_title = WORDS[form]
         self.query_one("#text", Static).update(Content(self._text()))
         self.query_one("#path", Input).value = f"gpuwhy-{self._name or 'report'}.{form}"
 
@@ -63,9 +74,13 @@ class ReportScreen(Screen[None]):
         self._redacted = not self._redacted
         self._draw()
 
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
+    def on_input_submitted(self, _: Input.Submitted) -> None:
+        """Enter in the name."""
+        self.action_write()
+
+    def action_write(self) -> None:
         """Write it; a file that is there already is not overwritten."""
-        path = Path(submitted.value).expanduser()
+        path = Path(self.query_one("#path", Input).value).expanduser()
         try:
             with open(path, "x", encoding="utf-8") as file:
                 file.write(self._text())

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gpuwhy.tui.app.choices import KEY, Choices
 from gpuwhy.tui.app.messages import Glanced, IncidentsListed
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.incident.events import SYMPTOMS
@@ -22,13 +23,21 @@ if TYPE_CHECKING:
 
 MOST_INCIDENTS = 20
 
+OTHERWISE = {"paste": ("p", "Paste a message, log or table"), "open": ("o", "Open a file or a folder")}
+"""What can be done without saying what is wrong, by action."""
+
 
 class StartScreen(Screen[None]):
     """Beneath every other screen: it tells the application what was chosen. Its style sheet is read with the app's."""
 
     INTERRUPT = "app.quit"
-    HELP = "Choose what is wrong with 1 to 5, or paste (p) or open (o) what you have: it is read at once. r takes up\
- the incident that is marked on the right."
+    KEYS = (
+        ("1-5", "say what is wrong; this machine is looked at, or you are asked for what you have"),
+        ("p  o", "paste or open what you have: messages, logs, tables, traces; it is read at once"),
+        ("r", "take up the incident that is marked, or the latest"),
+        ("tab", "go to the incidents; Enter takes one up"),
+        ("q", "quit"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(str(number), f"app.begin('{key}')", words, show=False)
@@ -47,33 +56,25 @@ class StartScreen(Screen[None]):
         self._incidents: tuple[Kept, ...] = ()
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(self._headline), id="headline")
+        yield Static(Content(self._headline), id="headline", classes="title")
         with Horizontal():
             with Vertical(id="left"):
-                symptoms = OptionList(id="symptoms", markup=False)
-                symptoms.border_title = "What is wrong?"
-                symptoms.add_options(
-                    [Option(Content(f"{n}  {words}"), key) for n, (key, words) in enumerate(SYMPTOMS.items(), 1)]
-                )
-                yield symptoms
-                have = OptionList(
-                    Option(Content("p  Paste a message, log or table"), "paste"),
-                    Option(Content("o  Open a file or a folder"), "open"),
-                    id="have", markup=False,
-                )  # fmt: skip
-                have.border_title = "Have something already?"
-                yield have
-            with Vertical(id="right"):
-                machine = Vitals(id="machine")
-                machine.border_title = "This machine"
-                yield machine
-                incidents = OptionList(id="incidents", markup=False)
+                menu = Choices(id="menu", classes="pane", markup=False)
+                menu.border_title = "What is wrong?"
+                menu.add_options(_entries())
+                yield menu
+                incidents = Choices(id="incidents", classes="pane", markup=False)
                 incidents.border_title = "Incidents"
                 yield incidents
+            machine = Vitals(id="machine")
+            machine.border_title = "This machine"
+            yield machine
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one("#symptoms").focus()
+        menu = self.query_one("#menu", OptionList)
+        menu.focus()
+        menu.highlighted = 0
 
     def on_screen_resume(self) -> None:
         """An incident may have begun or moved on since; journals can be long, and are read beside the screen."""
@@ -90,7 +91,7 @@ class StartScreen(Screen[None]):
         incidents.clear_options()
         incidents.add_options([Option(Content(_kept(one)), one.name) for one in self._incidents])
         if not self._incidents:
-            incidents.add_option(Option(Content("none yet"), disabled=True))
+            incidents.add_option(Option(Content("none yet; each is kept as it happens"), disabled=True))
         elif marked is not None:
             incidents.highlighted = min(marked, len(self._incidents) - 1)
 
@@ -103,11 +104,11 @@ class StartScreen(Screen[None]):
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
         """Enter on a line does what its key does."""
-        action = {
-            "symptoms": f"app.begin('{chosen.option_id}')",
-            "have": f"app.{chosen.option_id}",
-            "incidents": f"app.resume('{chosen.option_id}')",
-        }[str(chosen.option_list.id)]
+        chose = str(chosen.option_id)
+        if chosen.option_list.id == "incidents":
+            action = f"app.resume('{chose}')"
+        else:
+            action = f"app.{chose}" if chose in OTHERWISE else f"app.begin('{chose}')"
         self.call_later(self.run_action, action)
 
     def action_resume(self) -> None:
@@ -120,6 +121,18 @@ class StartScreen(Screen[None]):
     def on_glanced(self, message: Glanced) -> None:
         """Draw the GPUs as they are now, with the moments before."""
         self.query_one(Vitals).show(message.glance)
+
+
+def _entries() -> list[Option]:
+    """The menu: what is wrong, and what else can be done."""
+    wrong = [(str(number), words, key) for number, (key, words) in enumerate(SYMPTOMS.items(), 1)]
+    other = [(key, words, name) for name, (key, words) in OTHERWISE.items()]
+    made = [Option(_entry(key, words), name) for key, words, name in wrong + other]
+    return [*made[: len(wrong)], Option(Content(""), disabled=True), *made[len(wrong) :]]
+
+
+def _entry(key: str, words: str) -> Content:
+    return Content.assemble((key, KEY), "  ", words)
 
 
 def _kept(one: Kept) -> str:

@@ -12,6 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
+from gpuwhy.tui.app.fields import Line
+
 
 class ValueScreen(ModalScreen[str | None]):
     """Dismisses with a value that can be taken, or with None. `check` gives what is wrong with a value."""
@@ -24,10 +26,10 @@ class ValueScreen(ModalScreen[str | None]):
         self._question, self._check, self._value = question, check, value
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as box:
+        with Vertical(id="box", classes="pane") as box:
             box.border_title = "Answer"
             yield Static(Content(self._question))
-            yield Input(value=self._value, id="value")
+            yield Line(value=self._value, id="value")
             yield Static("", id="trouble", classes="wrong", markup=False)
         yield Footer(show_command_palette=False)
 

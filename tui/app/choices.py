@@ -1,0 +1,20 @@
+"""Lists to choose from, and the style of what is to be typed."""
+
+from __future__ import annotations
+
+from textual.style import Style
+from textual.widgets import OptionList
+
+KEY = "bold ansi_cyan"
+"""The style of keys, and of commands."""
+
+
+class Choices(OptionList):
+    """Lines to choose from. The marked one is turned round while the list has the focus, which needs no colour."""
+
+    def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
+        """The style of a line; `OptionList` drops that text is to be turned round."""
+        style = super().get_visual_style(*component_classes, partial=partial)
+        if "option-list--option-highlighted" in component_classes and self.has_focus:
+            return style + Style(reverse=True)
+        return style
