@@ -17,7 +17,7 @@ from gpuwhy.engine.costs import (
     subscription_hours,
 )
 from gpuwhy.engine.deployment import Advice, advise
-from gpuwhy.engine.selection import Candidate, Choice, Said
+from gpuwhy.engine.selection import Candidate, Change, Choice, Said
 from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.offers import Price
@@ -60,22 +60,16 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
     yield "work", summary(work)
     yield "needs", need(work, choice.kept[0].machine.gpus if choice.kept else 1)
     yield from (("assumed", said) for said in work.assumed)
-    yield from (("note", _claimed(one)) for one in choice.notes)
+    yield from (("note", claimed(one)) for one in choice.notes)
     if not choice.kept:
         yield "none", "no machine type of the catalogue does this; every rejection is below"
     else:
         first = choice.kept[0]
         yield "first", reason(choice)
-        yield from (("open", _claimed(one)) for one in first.open)
-        yield from _served(work, first)
-        yield from (("warning", _claimed(one)) for one in first.warned)
-        yield from (("know", _claimed(one)) for one in first.told)
-        if first.machine.says:
-            yield "know", first.machine.says
-        yield from (("cost", said) for said in cost(work, first))
+        yield from about(work, first)
     if choice.change is not None:
         one = choice.change.machine
-        yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {_need(one)}{_price(one)})"
+        yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)})"
     if choice.kept:
         yield from _start(work, advise(kb.catalogue, work, choice.kept[0]))
 
@@ -87,6 +81,52 @@ def _served(work: Work, first: Candidate) -> Iterator[tuple[str, str]]:
     budget = prefill_budget(work, first.machine) if first.open and work.concurrency > 1 else None
     if budget is not None and LEAST_STEP <= budget < PREFILL_TOKENS:
         yield "serve", f"steps with at most {budget:,} tokens keep the time (vLLM: --max-num-batched-tokens {budget})"
+
+
+def about(work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
+    """What to know of a machine type that would do: what is open, warnings, and what it costs."""
+    yield from (("open", claimed(said)) for said in one.open)
+    yield from _served(work, one)
+    yield from (("warning", claimed(said)) for said in one.warned)
+    yield from (("know", claimed(said)) for said in one.told)
+    if one.machine.says:
+        yield "know", one.machine.says
+    yield from (("cost", said) for said in cost(work, one))
+
+
+def brief(choice: Choice, one: Candidate) -> Iterator[tuple[str, str]]:
+    """A machine type that would do, in a few lines: cost, memory, what to be warned of, and why it is the first."""
+    price = one.price
+    if price is None:
+        yield "cost", "no price is known"
+    else:
+        total = f", {one.cost:,.0f} {price.currency} for {one.hours:,.0f} h" if one.cost is not None else ""
+        yield "cost", f"{price.per_hour:.2f} {price.currency} an hour{total}; list price of {price.date}"
+    yield "memory", f"{fit(one)} of each GPU"
+    yield from (("warning", claimed(said)) for said in one.warned)
+    if choice.kept and one is choice.kept[0]:
+        yield "first", reason(choice)
+
+
+def line(number: int, one: Candidate, wide: bool) -> str:
+    """A machine type in one line of 49 columns, or of 84."""
+    hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
+    gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
+    start = f"{number:3}{'!' if one.warned else ' '}"
+    if not wide:
+        return f"{start}{one.machine.name.removeprefix('ecs.')[:20]:21}{gpus[:16]:17}{hour:>7}"
+    return f"{start}{one.machine.name[:28]:29}{gpus[:24]:25}{fit(one):>18}{hour:>8}"
+
+
+def change(found: Change) -> str:
+    """The least change of the work that lets a cheaper or smaller machine do it."""
+    one = found.machine
+    return f"{found.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)})"
+
+
+def start(kb: KnowledgeBase, work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
+    """What to start on a machine type: builds, driver, disk, and the part of a pod that asks for it."""
+    return _start(work, advise(kb.catalogue, work, one))
 
 
 def summary(work: Work) -> str:
@@ -218,7 +258,7 @@ def rejections(choice: Choice) -> Iterator[str]:
         families = Counter(one.machine.family for one, _ in same)
         named = ", ".join(f"{family} ({count})" if count > 1 else family for family, count in families.items())
         example = f" (so {roomiest.machine.name})" if len(same) > 1 else ""
-        yield f"{_claimed(said, rule)}{example}: {named}"
+        yield f"{claimed(said, rule)}{example}: {named}"
 
 
 def card(one: Candidate) -> str:
@@ -226,12 +266,14 @@ def card(one: Candidate) -> str:
     return f"{one.machine.gpus} x {one.machine.gpu}"
 
 
-def _claimed(said: Said, rule: str = "") -> str:
+def claimed(said: Said, rule: str = "") -> str:
+    """What a rule says, with the rule and the claim that one would otherwise rely on."""
     about = [word for word in (rule, said.claim and f"see claim {said.claim}") if word]
     return f"{said.because} [{', '.join(about)}]" if about else said.because
 
 
-def _need(one: Candidate) -> str:
+def fit(one: Candidate) -> str:
+    """`19.2 of 22.5 GiB`: of one GPU, needed and there."""
     return f"{one.needed_bytes / 2**30:.1f} of {one.machine.gpu_memory_bytes / 2**30:.1f} GiB"
 
 

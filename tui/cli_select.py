@@ -100,7 +100,7 @@ def select(
     kb = with_overlays(knowledge(rules), given["overlays"])
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
-    work = _work(kb, given)
+    work = work_of(kb, given)
     if why is not None:
         _why(kb, work, why, form)
         return
@@ -151,7 +151,8 @@ def _denied(kb: KnowledgeBase, name: str) -> str | None:
     return None
 
 
-def _work(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
+def work_of(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
+    """The work that the options of `select` describe. Raises `click.UsageError` where they describe none."""
     from gpuwhy.engine.workload import SERVING_TASKS, Work
 
     _complete(given)

@@ -155,7 +155,8 @@ class GpuwhyApp(App[None]):
     def on_glanced(self, message: Glanced) -> None:
         """The screen on top gets it; not every one shows it."""
         self._machine = message.glance
-        self.screen.post_message(Glanced(message.glance))
+        if self.screen_stack:  # the last glance may come when all screens have gone
+            self.screen.post_message(Glanced(message.glance))
 
     def action_look(self) -> None:
         """Watch this machine for a while, or a job on it where training is slow."""
@@ -267,6 +268,20 @@ class GpuwhyApp(App[None]):
         if text is not None:
             number = sum(isinstance(one, Added) for one in self.session.events) + 1 if self.session is not None else 1
             self.when_ready(lambda: self.advance(Added(f"paste {number}", text)))
+
+    def action_choose(self) -> None:
+        """Which machine type the work should run on; what the diagnosis found to hold it up is carried over."""
+        self.when_ready(self._choose)
+
+    def _choose(self) -> None:
+        from gpuwhy.tui.app.screens.choose import ChooseScreen
+        from gpuwhy.tui.choosing import bound_by, task_of
+
+        found = self.snapshot.report.diagnosis if self.session is not None and self.snapshot is not None else None
+        if found is None:
+            self.push_screen(ChooseScreen(self.kb))
+        else:
+            self.push_screen(ChooseScreen(self.kb, bound_by(one.id for one in found.asserted), task_of(found.facts)))
 
     def action_open(self) -> None:
         """Open a file or a folder."""

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 
@@ -12,6 +19,15 @@ class Line(Input):
     cursor_blink = reactive(False, init=False)
 
 
+class FormLine(Line):
+    """One line of a form: arrow keys go to the line above and below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+
 class Page(TextArea):
     """Many lines, none of them broken."""
 
@@ -19,3 +35,36 @@ class Page(TextArea):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id, soft_wrap=False)
+
+
+class Pick(Widget, can_focus=True):
+    """One of a few words, turned through by arrow keys; the empty word stands for the default."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,space", "turn(1)", show=False),
+        Binding("left", "turn(-1)", show=False),
+        Binding("down,enter", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+    value: reactive[str] = reactive("", init=False)
+
+    class Changed(Message):
+        """Another word was picked."""
+
+    def __init__(self, words: Sequence[str], value: str, id: str) -> None:
+        super().__init__(id=id)
+        self._words = tuple(words)
+        self.set_reactive(Pick.value, value)
+
+    def render(self) -> Content:
+        """The word between arrows, turned round while it has the focus."""
+        word = self.value or "default"
+        return Content.assemble("‹ ", (word, "reverse" if self.has_focus else ""), " ›")
+
+    def watch_value(self) -> None:
+        """Tell it."""
+        self.post_message(self.Changed())
+
+    def action_turn(self, by: int) -> None:
+        """The next word, or the one before."""
+        self.value = self._words[(self._words.index(self.value) + by) % len(self._words)]

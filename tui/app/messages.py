@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from gpuwhy.engine.selection import Choice
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.job_list import Job
     from gpuwhy.probes.nvml_glance import Glance
@@ -68,3 +69,11 @@ class PasteUnderstood(Message):
     def __init__(self, lines: tuple[str, ...]) -> None:
         super().__init__()
         self.lines = lines
+
+
+class MachineChosen(Message):
+    """A piece of work was judged: what would do it, or in words why it cannot be judged."""
+
+    def __init__(self, found: Choice | str) -> None:
+        super().__init__()
+        self.found = found

@@ -13,7 +13,7 @@ from gpuwhy.tui.app.choices import KEY
 from gpuwhy.tui.app.rows import Row
 from gpuwhy.tui.report import Report
 
-NONE_LEFT = (("f", "what to do"), ("a", "add a paste"), ("l", "look at this machine"))
+NONE_LEFT = (("f", "what to do"), ("a", "add a paste"), ("l", "look"), ("c", "instance"))
 MOST_CHOICES = 9
 
 

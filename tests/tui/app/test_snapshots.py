@@ -15,12 +15,19 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from gpuwhy.engine.selection import Candidate, Change, Choice, Said
 from gpuwhy.kb.load import load
+from gpuwhy.kb.load import load as shipped
+from gpuwhy.kb.offers import Machine, Price
+from gpuwhy.kb.records import replace
 from gpuwhy.probes.nvml_glance import Glance, Glancer, Vital
 from gpuwhy.tui.app.app import GpuwhyApp
+from gpuwhy.tui.app.messages import MachineChosen
+from gpuwhy.tui.app.screens.choose import ChooseScreen
 from gpuwhy.tui.app.screens.gather import GatherScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.vitals import Vitals
+from gpuwhy.tui.choosing import from_form
 from gpuwhy.tui.incident.events import Answered, Started
 from tests.kb import pack
 from tests.tui.app.picture import coloured, picture
@@ -65,6 +72,37 @@ async def gathering(pilot: Pilot[None]) -> None:
     pilot.app.screen.query_one(Vitals).show(GPUS)
 
 
+MACHINE = Machine(
+    name="ecs.gn7i-c8g1.2xlarge", provider="alicloud", family="gn7i", status="listed", gpu="NVIDIA A10", gpus=1,
+    gpu_memory_bytes=22.5 * GIB, memory_is_nominal=False, is_slice=False, architecture="Ampere",
+    compute_capability=8.6, bandwidth_bytes_per_second=600e9, tensor16_flops=125e12, float32_flops=31.2e12,
+    has_tensor_cores=True, supports_bfloat16=True, supports_tf32=True, supports_fp8=False, nvlink_bytes_per_second=None,
+    rdma=False, mig=False, vcpus=8, memory_bytes=30.0 * GIB, network_bytes_per_second=None, disk_bytes_per_second=None,
+    local_disk_bytes=None, says="", source="hand",
+)  # fmt: skip
+PRICE = Price(MACHINE.name, "cn-beijing", 9.53, "CNY", "payg", "2024-12-31", "hand")
+SMALL = replace(MACHINE, name="ecs.gn7r-c16g1.4xlarge", family="gn7r", gpu="NVIDIA A16", gpu_memory_bytes=14.9 * GIB)
+TOO_SMALL = Said("select.memory.too-small-to-train", "a GPU needs 19.22 GiB and has 14.90 GiB")
+
+
+def candidate(machine: Machine, price: Price | None, *rejected: Said) -> Candidate:
+    return Candidate(machine, 19.2 * GIB, price, 48.0, None, rejected)
+
+
+async def choosing(pilot: Pilot[None]) -> None:
+    app = pilot.app
+    assert isinstance(app, GpuwhyApp)
+    screen = ChooseScreen(app.kb)
+    app.push_screen(screen)
+    await pilot.pause(0.3)
+    await settled(pilot)
+    work = from_form(shipped(), {"params": "7B", "method": "lora", "sequence": "1024", "hours": "48"}, None)
+    kept = (candidate(MACHINE, PRICE), candidate(replace(MACHINE, name="ecs.gn7i-2x.8xlarge", gpus=2), None))
+    rejected = (candidate(SMALL, replace(PRICE, machine=SMALL.name, per_hour=4.87), TOO_SMALL),)
+    change = Change("QLoRA instead of LoRA", replace(rejected[0], needed_bytes=10.9 * GIB))
+    screen.post_message(MachineChosen(Choice(work, kept, rejected, (), change)))
+
+
 SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "start": (False, nothing),
     "paste": (True, pressing("a")),
@@ -79,6 +117,7 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "help": (True, pressing("question_mark")),
     "value": (True, typing),
     "gather": (True, gathering),
+    "choose": (False, choosing),
 }
 
 

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 MOST_INCIDENTS = 20
 
-OTHERWISE = {"paste": ("p", "Paste a message, log or table"), "open": ("o", "Open a file or a folder")}
+OTHERWISE = {
+    "paste": ("p", "Paste a message, log or table"),
+    "open": ("o", "Open a file or a folder"),
+    "choose": ("c", "Choose an instance for a job"),
+}
 """What can be done without saying what is wrong, by action."""
 
 
@@ -34,6 +38,7 @@ class StartScreen(Screen[None]):
     KEYS = (
         ("1-5", "say what is wrong; this machine is looked at, or you are asked for what you have"),
         ("p  o", "paste or open what you have: messages, logs, tables, traces; it is read at once"),
+        ("c", "which machine type a job should run on, and why not another"),
         ("r", "take up the incident that is marked, or the latest"),
         ("tab", "go to the incidents; Enter takes one up"),
         ("q", "quit"),
@@ -45,6 +50,7 @@ class StartScreen(Screen[None]):
         ),
         Binding("p", "app.paste", "Paste"),
         Binding("o", "app.open", "Open"),
+        Binding("c", "app.choose", "Choose an instance"),
         Binding("r", "resume", "Resume"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("q", "app.quit", "Quit"),

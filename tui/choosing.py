@@ -1,0 +1,99 @@
+"""A piece of work from what a person said of it, whether on the command line or in a form; defaults are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpuwhy.kb.records import dataclass, replace
+from gpuwhy.tui import amounts
+from gpuwhy.tui.cli_select import BOUND_BY, METHODS, TASKS, select, work_of
+from gpuwhy.tui.cli_size import DTYPES
+
+if TYPE_CHECKING:
+    from gpuwhy.engine.workload import Work
+    from gpuwhy.kb.facts import Fact
+    from gpuwhy.kb.model import KnowledgeBase
+
+
+class WorkError(ValueError):
+    """What was said makes no piece of work; the text says why."""
+
+
+def bound_by(found: Iterable[str]) -> str | None:
+    """What confirmed or likely conclusions say holds the work up; None if nothing like it."""
+    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
+
+
+def task_of(facts: Iterable[Fact]) -> str:
+    """The task that the facts of a diagnosis speak of; empty if they do not."""
+    kinds = {"training": "train", "serving": "serve"}
+    return next((kinds.get(str(one.value), "") for one in facts if one.id == "job.kind"), "")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One line of the form: what it is called, what it may be, and what it is where nothing is said."""
+
+    name: str
+    label: str
+    choices: tuple[str, ...] = ()
+    default: str = ""
+
+
+FORM = (
+    Field("task", "task", TASKS, "finetune"),
+    Field("params", "parameters", default="7B"),
+    Field("method", "method", ("", *METHODS)),
+    Field("dtype", "precision", ("", "tf32", *DTYPES)),
+    Field("sequence", "tokens"),
+    Field("batch", "batch"),
+    Field("concurrency", "at once"),
+    Field("p99_ms", "ms a token"),
+    Field("hours", "hours"),
+    Field("interruptible", "may stop", ("", "yes", "no")),
+    Field("budget", "budget/h"),
+)
+"""What the form of the application asks for; an empty line has the default of the command line."""
+
+
+def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | None) -> Work:
+    """The work that a filled form describes. Raises `WorkError` with the line that cannot be taken, and what could."""
+    said = {name: text.strip() for name, text in written.items() if text.strip()}
+    labels = {one.name: one.label for one in FORM}
+
+    def read(name: str, convert: Callable[[str], Any], like: str) -> Any:
+        if name not in said:
+            return None
+        try:
+            value = convert(said[name])
+        except (ValueError, click.BadParameter):
+            value = None
+        if value is None or not 0 < value < float("inf"):
+            raise WorkError(f"{labels[name]}: {said[name][:20]} is no number above 0, like {like}")
+        return value
+
+    if "params" not in said:
+        raise WorkError("parameters: how large is the model? like 7B or 350M")
+    given: dict[str, Any] = {one.name: one.default for one in select.params if one.name}
+    given = {name: None if str(value).startswith("Sentinel") else value for name, value in given.items()}
+    given |= {
+        "task": said.get("task", "finetune"),
+        "params": read("params", lambda text: amounts.count(click.Context(select), select.params[0], text), "7B or 350M"),
+        "method": said.get("method"),
+        "dtype": said.get("dtype"),
+        "sequence": read("sequence", int, "2048"),
+        "batch": read("batch", int, "8") or 1,
+        "concurrency": read("concurrency", int, "8"),
+        "p99_ms": read("p99_ms", float, "100"),
+        "hours": read("hours", float, "48"),
+        "interruptible": {"yes": True, "no": False}.get(said.get("interruptible", "")),
+        "budget": read("budget", float, "20"),
+    }
+    try:
+        work = work_of(kb, given)
+    except click.UsageError as error:
+        raise WorkError(error.message) from None
+    return replace(work, bound_by=holds_up) if holds_up else work
