@@ -61,7 +61,7 @@ from gpuwhy.tui.app.run import read_rules
 from gpuwhy.tui.app.app import GpuwhyApp
 
 def read():
-    assert app.query_one("#symptoms").region.height > 0
+    assert app.query_one("#menu").region.height > 0
     print(*(name for name in sys.modules if name.startswith("gpuwhy.")))
     return read_rules()
 

@@ -20,11 +20,14 @@ from gpuwhy.kb.load import load
 from gpuwhy.kb.load import load as shipped
 from gpuwhy.kb.offers import Machine, Price
 from gpuwhy.kb.records import replace
+from gpuwhy.probes import job_list, nvml_glance
+from gpuwhy.probes.job_list import Job
 from gpuwhy.probes.nvml_glance import Glance, Glancer, Vital
 from gpuwhy.tui.app.app import GpuwhyApp
 from gpuwhy.tui.app.messages import MachineChosen
 from gpuwhy.tui.app.screens.choose import ChooseScreen
 from gpuwhy.tui.app.screens.gather import GatherScreen
+from gpuwhy.tui.app.screens.job import ConsentScreen, JobScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.choosing import from_form
@@ -103,6 +106,21 @@ async def choosing(pilot: Pilot[None]) -> None:
     screen.post_message(MachineChosen(Choice(work, kept, rejected, (), change)))
 
 
+JOBS = (
+    Job(4242, "train", "python train.py --config llm.yaml --workers 4", 3.8, 7800.0, 1, 16.0 * GIB, 4, True, True),
+    Job(5151, "ml", "python -m serve --port 8000", 0.4, 90000.0, 0, None, 0, True, False),
+)
+
+
+async def jobs_listed(pilot: Pilot[None]) -> None:
+    pilot.app.push_screen(JobScreen("Training is slow", True))
+    await settled(pilot)
+
+
+async def consent(pilot: Pilot[None]) -> None:
+    pilot.app.push_screen(ConsentScreen(4242))
+
+
 SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "start": (False, nothing),
     "paste": (True, pressing("a")),
@@ -118,6 +136,8 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "value": (True, typing),
     "gather": (True, gathering),
     "choose": (False, choosing),
+    "job": (True, jobs_listed),
+    "consent": (True, consent),
 }
 
 
@@ -125,6 +145,8 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(Glancer, "look", lambda _: Glance(trouble="this is a test"))
+    monkeypatch.setattr(job_list, "jobs", lambda _: list(JOBS))
+    monkeypatch.setattr(nvml_glance, "memory_by_process", dict)
     folder = tmp_path / "rules"
     pack.write(folder)
     return folder

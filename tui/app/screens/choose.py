@@ -22,7 +22,7 @@ from gpuwhy.tui.app.rows import Row, Rows
 from gpuwhy.tui.choosing import FORM, WorkError, from_form
 
 SETTLE_SECONDS = 0.2
-HELP = (
+_KEYS = (
     ("↑ ↓", "another line of the form; enter: the next"),
     ("← →", "another of the choices of a line"),
     ("f2", "what would do, best first; enter or tab goes there, ↑ ↓ mark one"),
@@ -37,7 +37,7 @@ class ChooseScreen(Screen[None]):
     """`holds_up` is what a diagnosis found the work to be bound by."""
 
     CSS_PATH = "choose.tcss"
-    KEYS = HELP
+    KEYS = _KEYS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "tab('fits')", "Fits"),

@@ -69,6 +69,7 @@ class GatherScreen(Screen[Looked | None]):
         steps = self.query_one("#steps", OptionList)
         steps.add_options([Option(self._line(one), one.id) for one in self._look.steps])
         steps.styles.height = self._count + 2
+        steps.highlighted = 0
         steps.focus()
         self._look.start()
 

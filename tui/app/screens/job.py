@@ -16,6 +16,7 @@ from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.units import show
 from gpuwhy.probes.job_list import Job
 from gpuwhy.probes.process_environment import WHAT
+from gpuwhy.tui.app.choices import Choices
 from gpuwhy.tui.app.messages import JobsListed
 
 NOTE = (
@@ -48,7 +49,7 @@ class ConsentScreen(ModalScreen[bool | None]):
         self._pid = pid
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as box:
+        with Vertical(id="box", classes="pane") as box:
             box.border_title = "May its settings be read?"
             yield Static(
                 Content(
@@ -64,11 +65,12 @@ class JobScreen(Screen[Chosen | None]):
     """Dismisses with what is to be watched, or with None. `sure` shows it even where no job on a GPU is found."""
 
     CSS_PATH = "job.tcss"
-    HELP = (
-        "The programs at the top have a GPU open; then come those that have loaded a framework, then other Python "
-        "programs. Enter watches the one that is marked, with everything that it started. n watches this machine "
-        "without a job. r looks again for programs. Programs of other users are seen as far as the system lets you: "
-        "their stacks need root."
+    KEYS = (
+        ("enter", "watch the program that is marked, with everything that it started"),
+        ("n", "watch this machine without a job"),
+        ("r", "look again for programs"),
+        ("", "At the top are programs that have a GPU open, then those with a framework, then other Python programs."),
+        ("", "Programs of other users are seen as far as the system lets you: their stacks need root."),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Watch it", key_display="enter", priority=True),
@@ -84,8 +86,10 @@ class JobScreen(Screen[Chosen | None]):
         self._jobs: tuple[Job, ...] = ()
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(f"{self._title}: which job?"), id="title")
-        found = OptionList(Option(Content("looking for programs…"), disabled=True), id="jobs", markup=False)
+        yield Static(Content(f"{self._title}: which job?"), id="title", classes="title")
+        found = Choices(
+            Option(Content("looking for programs…"), disabled=True), id="jobs", classes="pane", markup=False
+        )
         found.border_title = "Running here"
         yield found
         yield Static(Content(""), id="whole")
