@@ -16,6 +16,7 @@ from gpuwhy.kb.records import dataclass
 
 if TYPE_CHECKING:
     from gpuwhy.probes.artefacts.rank_dumps import RankDump
+    from gpuwhy.probes.artefacts.triton_between import Reads
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Trouble:
 class Extract:
     """What one parser made of an artefact. `claimed` are the line numbers it understood.
 
-    `dumps` say something only beside those of other artefacts: a dump of one rank of a job.
+    `dumps` and `reads` say more beside those of other artefacts: a dump of one rank of a job, counters read once.
     """
 
     format: str
@@ -96,6 +97,7 @@ class Extract:
     claimed: frozenset[int] = frozenset()
     troubles: tuple[Trouble, ...] = ()
     dumps: tuple[RankDump, ...] = ()
+    reads: Reads | None = None
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ def gather(
     if failures and not opened:
         raise failures[0]
     extracts.extend(_together(extracts))
+    extracts = _between(extracts)
     facts, absent, odd = attach(extracts, specs)
     if opened > 1:
         from gpuwhy.probes.artefacts.file_moments import one_moment
@@ -102,6 +103,15 @@ def _together(extracts: Iterable[tuple[str, Extract]]) -> Iterator[tuple[str, Ex
         found = compared([dump for _, dump in named])
         if found is not None:
             yield named[0][0] if len(named) == 1 else f"{len(named)} dumps of ranks", found
+
+
+def _between(extracts: list[tuple[str, Extract]]) -> list[tuple[str, Extract]]:
+    """The same, with counters of one server that were read in several artefacts told as one window."""
+    if sum(one.reads is not None for _, one in extracts) < 2:
+        return extracts
+    from gpuwhy.probes.artefacts.triton_between import joined
+
+    return joined(extracts)
 
 
 def find_inputs(arguments: Iterable[str]) -> Iterator[tuple[str, Path]]:

@@ -14,6 +14,7 @@ from gpuwhy.kb.facts import SERVER, gpu
 from gpuwhy.probes.artefacts.contract import Extract, Line, Missing, Reading, Text, TextFormat, Trouble
 from gpuwhy.probes.artefacts.exposition import Sample, Scrape, scrapes
 from gpuwhy.probes.artefacts.server_counters import Key, ModelCounters, Snapshot, tell
+from gpuwhy.probes.artefacts.triton_between import Reads
 
 MICRO = 1e-6
 _COUNTERS: Mapping[str, tuple[str, float]] = {
@@ -157,7 +158,18 @@ def _scan(text: Text) -> Iterable[Extract]:
         message = "nothing says how much time passed between the reads: means are told, rates are not"
         troubles.append(Trouble(found[-1].first, message))
     lines = frozenset(number for one in found for number in one.lines)
-    yield Extract(FORMAT.name, (*readings, *told.readings), (*missing, *told.missing), lines, tuple(troubles))
+    reads = Reads(
+        tuple(one for one in snapshots if one.models),
+        frozenset(sample.label("gpu_uuid") or "" for one in found for sample in one.samples) - {""},
+    )
+    yield Extract(
+        FORMAT.name,
+        (*readings, *told.readings),
+        (*missing, *told.missing),
+        lines,
+        tuple(troubles),
+        reads=reads if reads.snapshots else None,
+    )
 
 
 def scrape_times(text: Text, found: list[Scrape]) -> list[float | None]:

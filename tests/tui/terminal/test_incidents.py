@@ -85,7 +85,7 @@ def test_a_slow_a10_is_an_io_wall_after_two_answers(terminal: Callable[[], Termi
 
 
 def test_jitter_of_a_server_is_read_from_two_files_of_metrics(terminal: Callable[[], Terminal], tmp_path: Path) -> None:
-    # between the scrapes, ten seconds apart: 100 requests, 2 s of 2.2 s each in the queue, executed one by one
+    # between the two files, ten seconds apart: 100 requests, 2 s of 2.1 s each in the queue, executed one by one
     folder = tmp_path / "metrics"
     folder.mkdir()
     (folder / "1.txt").write_text("Mon Nov 30 02:15:06 UTC 2026\n" + scrape(100, queue=1_000_000, infer=20_000_000))
@@ -101,7 +101,7 @@ def test_jitter_of_a_server_is_read_from_two_files_of_metrics(terminal: Callable
     one.until("Open a file or a folder")
     one.type("metrics")
     one.press("Enter")
-    one.until("◐ serve.queue-saturated")
+    one.until("● serve.queue-saturated", "21 requests are in flight")  # 10 a second, 2.1 s each
 
 
 def test_an_incident_outlives_kill_9(terminal: Callable[[], Terminal]) -> None:
