@@ -81,7 +81,9 @@ def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | Non
     given = {name: None if str(value).startswith("Sentinel") else value for name, value in given.items()}
     given |= {
         "task": said.get("task", "finetune"),
-        "params": read("params", lambda text: amounts.count(click.Context(select), select.params[0], text), "7B or 350M"),
+        "params": read(
+            "params", lambda text: amounts.count(click.Context(select), select.params[0], text), "7B or 350M"
+        ),
         "method": said.get("method"),
         "dtype": said.get("dtype"),
         "sequence": read("sequence", int, "2048"),
