@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.fleet import process
 from gpuwhy.kb.fact_file import dump
-from gpuwhy.kb.facts import HOST, Fact, Origin, OriginKind, gpu
+from gpuwhy.kb.facts import HOST, Fact, Origin, OriginKind, Value, gpu
 
 MEASURED = Origin(OriginKind.MEASURED, "nvml")
 
@@ -26,7 +26,7 @@ def document(lost: bool) -> str:
         Fact("host.driver_version", "550.54.15", None, HOST, MEASURED),
     ]
     for number in range(2):
-        readings = {
+        readings: dict[str, tuple[Value, str | None]] = {
             "gpu.name": ("NVIDIA H100 80GB HBM3", None),
             "gpu.utilization_share": (0.9, "share"),
             "gpu.memory_used_bytes": (3e10, "bytes"),

@@ -130,8 +130,9 @@ def ours(results: Path, rules: Path, baseline: Path) -> list[str]:
 
     with results.open() as file:
         names = [name for name in json.loads(file.readline()) if name != "node"]
-    tree = Any_(tuple(conditions(rules, baseline, names)))
-    read = sorted({one.ref.fact for one in tree.parts})
+    tests = conditions(rules, baseline, names)
+    tree = Any_(tuple(tests))
+    read = sorted({one.ref.fact for one in tests})
     schema = {"node": polars.String, **dict.fromkeys(read, polars.Float64)}
     frame = polars.read_ndjson(results, schema=schema)
     specs = {name: FactSpec(name, "host", "number", name) for name in read}
