@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpuwhy.engine.model import FixOffer, Truth
-from gpuwhy.engine.proof import judge
+from gpuwhy.engine.model import FixOffer, Truth, Verdict
+from gpuwhy.engine.proof import combined, judge
 from gpuwhy.engine.signatures import sentence
 from gpuwhy.engine.view import World
+from gpuwhy.kb.conditions import Comparison, Operator
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.kb.model import Fix, KnowledgeBase
 from gpuwhy.kb.texts import PLACEHOLDER, say
@@ -20,10 +21,17 @@ def offers(
     return tuple(sorted((one for one in made if one is not None), key=lambda one: not one.offered))
 
 
+def _applies(verdict: Verdict) -> Truth:
+    """The truth of a `when`, in which it is no open question whether something is known: nobody said it."""
+    if not isinstance(verdict.condition, Comparison):
+        return combined(verdict.condition, map(_applies, verdict.parts))
+    unsaid = verdict.condition.op is Operator.KNOWN and verdict.truth is Truth.UNKNOWN
+    return Truth.FALSE if unsaid else verdict.truth
+
+
 def offer(fix: Fix, world: World, entity: Entity, language: str = "en") -> FixOffer | None:
     """One fix seen from an entity; None where what it is for is not the case."""
-    when = judge(fix.when, world, entity) if fix.when is not None else None
-    if when is not None and when.truth is Truth.FALSE:
+    if fix.when is not None and _applies(judge(fix.when, world, entity)) is Truth.FALSE:
         return None
     check_first = ""
     for exclusion in fix.unless:

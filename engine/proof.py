@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 
 from gpuwhy.engine.model import Truth, Verdict
 from gpuwhy.engine.view import World
-from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator
+from gpuwhy.kb.conditions import All, Any_, Comparison, Condition, Not, Operator
 from gpuwhy.kb.facts import Entity, Value
 
 
@@ -15,14 +16,18 @@ def judge(condition: Condition, world: World, entity: Entity) -> Verdict:
     """The verdict on a condition seen from an entity. Kleene logic: unknown parts decide only what they must."""
     if isinstance(condition, Comparison):
         return _compare(condition, world, entity)
+    inner = (condition.part,) if isinstance(condition, Not) else condition.parts
+    parts = tuple(judge(part, world, entity) for part in inner)
+    return Verdict(combined(condition, (part.truth for part in parts)), condition, parts=parts)
+
+
+def combined(condition: All | Any_ | Not, parts: Iterable[Truth]) -> Truth:
+    """The truth of a condition whose parts have these truths."""
+    truths = set(parts)
     if isinstance(condition, Not):
-        part = judge(condition.part, world, entity)
-        return Verdict(_NOT[part.truth], condition, parts=(part,))
-    parts = tuple(judge(part, world, entity) for part in condition.parts)
+        return _NOT[truths.pop()]
     decisive, other = (Truth.FALSE, Truth.TRUE) if isinstance(condition, All) else (Truth.TRUE, Truth.FALSE)
-    truths = {part.truth for part in parts}
-    truth = decisive if decisive in truths else Truth.UNKNOWN if Truth.UNKNOWN in truths else other
-    return Verdict(truth, condition, parts=parts)
+    return decisive if decisive in truths else Truth.UNKNOWN if Truth.UNKNOWN in truths else other
 
 
 _NOT = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE, Truth.UNKNOWN: Truth.UNKNOWN}

@@ -11,7 +11,7 @@ from typing import TypeVar
 from gpuwhy.engine.rule_cases import AnyRule, Case
 from gpuwhy.engine.rule_coverage import words
 from gpuwhy.engine.rule_tests import against, prepare, say
-from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator, Over
+from gpuwhy.kb.conditions import All, Comparison, Condition, Not, Operator, Over, comparisons
 from gpuwhy.kb.expressions import Call, Expression, Number
 from gpuwhy.kb.facts import Value
 from gpuwhy.kb.model import Derivation, Exclusion, FactSpec, Fix, KnowledgeBase, Selection, Signature
@@ -26,6 +26,12 @@ _NEIGHBOUR = {
     Operator.GE: Operator.GT,
     Operator.EQ: Operator.NE,
     Operator.NE: Operator.EQ,
+}
+_OPPOSITE = {
+    Operator.LT: Operator.GE,
+    Operator.GE: Operator.LT,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
 }
 _SWAPPED = {"+": "-", "-": "+", "*": "/", "/": "*", "min": "max", "max": "min", "ceil": "floor", "floor": "ceil"}
 
@@ -61,7 +67,7 @@ def mutants(specs: Mapping[str, FactSpec], rule: AnyRule) -> Iterator[Mutant]:
 
 
 def _of_signature(specs: Mapping[str, FactSpec], rule: Signature) -> Iterator[Mutant]:
-    said = _sure(rule.given)
+    said = _Sure(_conjuncts(rule.given), _let_pass(rule.excludes))
     if rule.given is not None:
         for change, condition in changed(specs, rule.given):
             yield Mutant(replace(rule, given=condition), f"given: {change}")
@@ -69,7 +75,9 @@ def _of_signature(specs: Mapping[str, FactSpec], rule: Signature) -> Iterator[Mu
     for change, condition in changed(specs, rule.requires, said):
         yield Mutant(replace(rule, requires=condition), f"requires: {change}")
     if rule.confirms is not None:
-        for change, condition in changed(specs, rule.confirms, said | _sure(rule.requires)):
+        for change, condition in changed(
+            specs, rule.confirms, replace(said, true=said.true | _conjuncts(rule.requires))
+        ):
             yield Mutant(replace(rule, confirms=condition), f"confirms: {change}")
         yield Mutant(replace(rule, confirms=None), "confirms: dropped")
     for change, excludes in _exclusions(specs, rule.excludes):
@@ -121,22 +129,49 @@ def _formulas(tree: Expression) -> Iterator[tuple[str, Expression]]:
                 yield change, replace(tree, arguments=_with(tree.arguments, index, one))
 
 
-def _sure(condition: Condition | None) -> frozenset[Comparison]:
-    """The comparisons that are true wherever a condition is, as they stand in it, without their sources."""
+@dataclass(frozen=True)
+class _Sure:
+    """What other parts of a rule see to: conditions that are true, and such as are true if they are known at all."""
+
+    true: frozenset[Condition] = frozenset()
+    if_known: frozenset[Condition] = frozenset()
+
+
+def _bare(condition: Condition) -> Condition:
+    """A condition without the sources of its thresholds."""
     if isinstance(condition, Comparison):
-        return frozenset((replace(condition, source=None),))
+        return replace(condition, source=None)
+    if isinstance(condition, Not):
+        return Not(_bare(condition.part))
+    return replace(condition, parts=tuple(_bare(part) for part in condition.parts))
+
+
+def _conjuncts(condition: Condition | None) -> frozenset[Condition]:
+    """The conditions that are true wherever this one is, as they stand in it."""
+    if condition is None:
+        return frozenset()
     if isinstance(condition, All):
-        return frozenset().union(*(_sure(part) for part in condition.parts))
-    return frozenset()
+        return frozenset[Condition]().union(*(_conjuncts(part) for part in condition.parts))
+    return frozenset((_bare(condition),))
 
 
-def changed(specs: Mapping[str, FactSpec], condition: Condition, sure: frozenset[Comparison] = frozenset()) -> _Changed:
+def _let_pass(exclusions: Iterable[Exclusion]) -> frozenset[Condition]:
+    """What is so, if it is known, of everything that is not excluded."""
+    return frozenset(
+        replace(one.when, op=_OPPOSITE[one.when.op], source=None)
+        for one in exclusions
+        if isinstance(one.when, Comparison) and one.when.op in _OPPOSITE
+    )
+
+
+def changed(specs: Mapping[str, FactSpec], condition: Condition, sure: _Sure | None = None) -> _Changed:
     """A condition with one change each, and the change in words.
 
-    Of what is `sure` by another part of the rule, only changes that ask for more are made: others change nothing.
+    Of what other parts of the rule see to, only changes that ask for more are made: others change nothing.
     """
+    sure = sure or _Sure()
     if isinstance(condition, Comparison):
-        known = replace(condition, source=None) in sure
+        known = _bare(condition) in sure.true | sure.if_known
         yield from (
             (change, one) for change, one in _comparison(specs, condition) if not (known and _asks_less(condition, one))
         )
@@ -145,10 +180,13 @@ def changed(specs: Mapping[str, FactSpec], condition: Condition, sure: frozenset
         for change, part in changed(specs, condition.part):
             yield change, Not(part)
     else:
+        if _bare(condition) in sure.true:
+            parts = (*comparisons(condition), *condition.parts)
+            sure = replace(sure, true=sure.true.union(_bare(part) for part in parts))
         for index, part in enumerate(condition.parts):
             for change, other in changed(specs, part, sure):
                 yield change, replace(condition, parts=_with(condition.parts, index, other))
-            if len(condition.parts) > 1 and not (isinstance(condition, All) and _sure(part) and _sure(part) <= sure):
+            if len(condition.parts) > 1 and not (isinstance(condition, All) and _conjuncts(part) <= sure.true):
                 rest = condition.parts[:index] + condition.parts[index + 1 :]
                 yield f"{_named(part)} dropped", replace(condition, parts=rest)
 

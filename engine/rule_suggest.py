@@ -17,12 +17,12 @@ from gpuwhy.kb.conditions import Comparison, Condition, Over, comparisons
 from gpuwhy.kb.expressions import references
 from gpuwhy.kb.facts import Entity, Fact, Origin, OriginKind, Value
 from gpuwhy.kb.model import Derivation, FactSpec, Fix, KnowledgeBase, Signature
-from gpuwhy.kb.records import dataclass
+from gpuwhy.kb.records import dataclass, replace
 
 NEAR = 0.02
 """How far from a threshold readings beside it are chosen, as a share of it: less than rules are shifted by."""
 
-MOST_TRIED = 1500
+MOST_TRIED = 3000
 """Sets of facts tried for one goal."""
 
 Facts = dict[tuple[str, Entity], Fact]
@@ -32,11 +32,15 @@ Goal = Callable[[World, Said], bool]
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A case that would notice something: its facts, what the rule says of them, and what it notices."""
+    """A case that would notice something: its facts, what the rule says of them, and what it notices.
+
+    `because` is None unless the sentence is what tells.
+    """
 
     facts: tuple[Fact, ...]
     expect: Value
     missing: tuple[str, ...]
+    because: str | None
     edits: tuple[Edit, ...]
     notices: str
 
@@ -62,14 +66,17 @@ def suggestions(kb: KnowledgeBase, rule: AnyRule, cases: Sequence[Case]) -> tupl
         facts, edits, world, said = found
         worlds.append((world, said))
         missing = tuple(sorted(said.missing)) if said.verdict == "unknown" else ()
-        made.append(Suggestion(tuple(facts.values()), said.verdict, missing, edits, says))
+        because = said.because if goal(world, replace(said, because=None)) is False else None
+        made.append(Suggestion(tuple(facts.values()), said.verdict, missing, because, edits, says))
     return made, failed
 
 
 def _notices(mutant: Mutant) -> Goal:
     def differs(world: World, said: Said) -> bool:
         other = say(mutant.rule, world)
-        return not same(other.verdict, said.verdict) or bool(said.verdict == "unknown" and said.missing - other.missing)
+        if not same(other.verdict, said.verdict) or (said.verdict == "unknown" and said.missing - other.missing):
+            return True
+        return said.because is not None and other.because is not None and said.because != other.because
 
     return differs
 

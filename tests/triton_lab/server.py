@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -109,6 +110,7 @@ class Server:
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def wait(self) -> None:
@@ -129,14 +131,14 @@ class Server:
         return True
 
     def stop(self) -> None:
-        """Ends it."""
+        """Ends it, and the processes of its models, which outlive a server that is killed."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def call(self, path: str, body: object | None = None, timeout: float = 30) -> bytes:
         """One request of the control plane; a body makes it a POST."""

@@ -74,6 +74,7 @@ def _lines(kb: KnowledgeBase, made: Iterable[Suggestion], taken: list[str]) -> l
         taken.append(name)
         facts = ", ".join(f"{_key(fact)}: {_value(kb.facts[fact.id], fact.value)}" for fact in one.facts)
         missing = f", missing: [{', '.join(one.missing)}]" if one.missing else ""
+        missing += f", because: {json.dumps(one.because, ensure_ascii=False)}" if one.because else ""
         lines.append(f"  - {{name: {_scalar(name)}, facts: {{{facts}}}, expect: {_scalar(one.expect)}{missing}}}")
     return lines
 
