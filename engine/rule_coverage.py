@@ -9,7 +9,7 @@ from gpuwhy.engine.proof import judge
 from gpuwhy.engine.rule_cases import AnyRule, Case
 from gpuwhy.engine.rule_tests import prepare, say
 from gpuwhy.engine.view import World
-from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, comparisons
+from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, Over, comparisons
 from gpuwhy.kb.expressions import references
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Signature
@@ -126,6 +126,7 @@ def _known_where_given(kb: KnowledgeBase, rule: AnyRule) -> set[FactRef]:
     """What is known wherever a signature's `given` holds, through derivations too."""
     given = _given(rule)
     known = _surely_known(given) if given is not None else set()
+    known |= {FactRef(ref.fact, over) for ref in known for over in Over if over is not Over.COUNT}
     for derivation in kb.derivations if known else ():
         if derivation.formula is not None and derivation.when is None and set(references(derivation.formula)) <= known:
             known.add(FactRef(derivation.gives))
