@@ -43,17 +43,18 @@ def suggest_command(context: click.Context, names: tuple[str, ...], write: bool,
     count, open_ones = 0, 0
     with readable_cases(shown_folder(folder)):
         for rule in chosen(own_rules(kb), names):
-            if rule.status != "stable":
+            if rule.status != "stable" and not (names and rule.status == "experimental"):
                 continue
             cases = cases_beside(kb, rule, folder)
             made, failed = suggestions(kb, rule, cases)
             lines = _lines(kb, made, [case.name for case in cases])
+            path = folder / cases_file(rule)
             if lines:
                 out(f"{shown_folder(folder)}{cases_file(rule)}:\n" + "".join(f"{line}\n" for line in lines))
             for says in failed:
                 out(f"{shown_folder(folder)}{rule.file}: {rule.id}: no case found for: {says}\n")
             if write and lines:
-                _append(folder / cases_file(rule), lines)
+                _append(path, lines)
             count, open_ones = count + len(made), open_ones + len(failed)
     out(f"{count} cases suggested; for {open_ones} changes and gaps none was found\n")
     context.exit(FOUND if count or open_ones else FINE)
@@ -73,7 +74,6 @@ def _lines(kb: KnowledgeBase, made: Iterable[Suggestion], taken: list[str]) -> l
         taken.append(name)
         facts = ", ".join(f"{_key(fact)}: {_value(kb.facts[fact.id], fact.value)}" for fact in one.facts)
         missing = f", missing: [{', '.join(one.missing)}]" if one.missing else ""
-        missing += f", because: {json.dumps(one.because, ensure_ascii=False)}" if one.because else ""
         lines.append(f"  - {{name: {_scalar(name)}, facts: {{{facts}}}, expect: {_scalar(one.expect)}{missing}}}")
     return lines
 
