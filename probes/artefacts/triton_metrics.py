@@ -75,7 +75,7 @@ def snapshot_of(scrape: Scrape, at: float | None = None) -> Snapshot:
         for short, value, is_counter in _of_model(one):
             lines.setdefault(key, {}).setdefault(short, (one.line, one.text))
             kept = counters.setdefault(key, {})
-            if not one.known:
+            if not one.known or (is_counter and value < 0):  # a counter below zero was not read, whatever it says
                 empty.setdefault(key, set()).add(short)
             elif is_counter:
                 kept[short] = kept.get(short, 0.0) + value
