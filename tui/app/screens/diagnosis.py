@@ -18,8 +18,8 @@ from gpuwhy.tui.app.desk import desk
 from gpuwhy.tui.app.panes import FactChosen, FactMarked, Facts, Steps, changed
 from gpuwhy.tui.app.screens.text import TextScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
+from gpuwhy.tui.app.titles import title_of
 from gpuwhy.tui.app.widgets import Conclusions, Headline, ProofTree
-from gpuwhy.tui.incident.events import SYMPTOMS
 from gpuwhy.tui.incident.session import Change, Snapshot
 from gpuwhy.tui.proof_nodes import missing, proof
 
@@ -102,7 +102,7 @@ class DiagnosisScreen(Screen[None]):
         if snapshot is None or not self.is_mounted:
             return
         report = snapshot.report
-        self.query_one("#title", Static).update(Content(_title(snapshot)))
+        self.query_one("#title", Static).update(Content(title_of(snapshot)))
         self.query_one(Conclusions).show(report, snapshot.changes)
         self._show_marked()
         self.query_one(Facts).show(snapshot)
@@ -248,18 +248,3 @@ class DiagnosisScreen(Screen[None]):
 def _weight(one: Change) -> int:
     """What is concluded now comes before what is not any more."""
     return one.after.rank if one.after is not None else len(Status)
-
-
-def _title(snapshot: Snapshot) -> str:
-    readings = sum(one.origin.kind.value not in ("derived", "person") for one in snapshot.report.diagnosis.facts)
-    said = f"{_counted(readings, 'reading')} · {_counted(len(snapshot.answers), 'answer')}"
-    parts = [f"{SYMPTOMS.get(snapshot.symptom, '')}   {said}"]
-    if snapshot.supposed:
-        parts.append("WHAT IF " + ", ".join(f"{fact} = {value}" for fact, value in snapshot.supposed))
-    if snapshot.trouble:
-        parts.append(f"! NOT KEPT: {snapshot.trouble}")
-    return "   ".join(parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
