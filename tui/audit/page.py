@@ -25,6 +25,8 @@ COLUMNS = (
 )
 _STYLE = """
 :root{--line:#d5d9df;--soft:#f4f5f7;--text:#1d232b;--red:#b3261e;--amber:#9a6700;--green:#1a7f37;--grey:#6a737d}
+@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark;--line:#3a414b;--soft:#20262e;--text:#dde3ea;
+  --red:#e5534b;--amber:#d29922;--green:#3fb950;--grey:#8b949e}body{background:#14181d}}
 *{box-sizing:border-box}body{font:15px/1.45 system-ui,sans-serif;color:var(--text);margin:0 auto;max-width:1200px;
   padding:24px}
 h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}p{margin:4px 0}
@@ -36,8 +38,9 @@ h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}p{margin:4p
 .likely .share{background:var(--amber)}
 input{font:inherit;padding:6px 10px;border:1px solid var(--line);border-radius:4px;width:100%;max-width:420px}
 table{border-collapse:collapse;width:100%;font-size:13px;margin-top:8px}
-th,td{border-bottom:1px solid var(--line);padding:5px 8px;text-align:left;vertical-align:top;overflow-wrap:anywhere}
-th{background:var(--soft)}th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid}
+th,td{border-bottom:1px solid var(--line);padding:5px 8px;text-align:left;vertical-align:top;overflow-wrap:break-word}
+th{background:var(--soft);white-space:nowrap}
+th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid}
 .more{color:var(--grey)}@media print{input,.more{display:none}body{padding:0}}
 """
 _SCRIPT = """
@@ -69,6 +72,7 @@ _CLASSES = dict(zip(VERDICTS, ("cause", "fine", "tell", "broken"), strict=True))
 def render(audit: Audit) -> str:
     """The page. Everything that comes from a machine is escaped, and nothing is fetched."""
     counts = audit.counts()
+    columns, found = _rows(audit)
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -84,17 +88,20 @@ def render(audit: Audit) -> str:
         "<h2>Findings</h2>",
         '<input id="filter" type="search" aria-label="Filter" placeholder="Filter: words that a row has">',
         '<p class="more" id="more"></p><table id="all"><thead><tr>',
-        *(f"<th><button type=button>{_text(name.replace('_', ' '))}</button></th>" for name in COLUMNS),
+        *(f"<th><button type=button>{_text(name.replace('_', ' '))}</button></th>" for name in columns),
         "</tr></thead><tbody></tbody></table>",
-        f'<script type="application/json" id="names">{_data(list(COLUMNS))}</script>',
-        f'<script type="application/json" id="rows">{_data(_rows(audit))}</script>',
+        f'<script type="application/json" id="names">{_data(columns)}</script>',
+        f'<script type="application/json" id="rows">{_data(found)}</script>',
         f"<script>{_SCRIPT}</script></body></html>\n",
     ]
     return "\n".join(parts)
 
 
-def _rows(audit: Audit) -> list[list[str]]:
-    return [[_plain(row[name]) for name in COLUMNS] for row in rows(audit)]
+def _rows(audit: Audit) -> tuple[list[str], list[list[str]]]:
+    """The columns that say something in some row, and the rows."""
+    every = list(rows(audit))
+    columns = [name for name in COLUMNS if any(row[name] not in (None, "") for row in every)] or list(COLUMNS)
+    return columns, [[_plain(row[name]) for name in columns] for row in every]
 
 
 def _plain(value: object) -> str:
