@@ -16,6 +16,11 @@ settings.load_profile("steady")
 ROOMS = ("kb", "engine", "probes", "tui", "rules")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that must share a worker come first: begun last, they would keep one worker busy while the others idle."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cache of the rules for this test run alone, shared by its workers; the user's cache and packs stay apart."""
