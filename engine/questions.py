@@ -151,9 +151,12 @@ def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) ->
 
 
 def _missing(result: SignatureResult) -> Iterable[str]:
+    """What the verdict waits for. What would exclude it, but is ignored while it is unknown, is not waited for."""
     if result.status not in (Status.LIKELY, Status.POSSIBLE):
         return
-    for verdict in result.verdicts():
+    excludes = zip(result.signature.excludes, result.excludes, strict=True)
+    ignored = {id(verdict) for exclusion, verdict in excludes if not exclusion.demotes}
+    for verdict in (one for one in result.verdicts() if id(one) not in ignored):
         for leaf in verdict.unknown_leaves():
             if isinstance(leaf.condition, Comparison):
                 yield (
