@@ -10,7 +10,7 @@ from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
-from gpuwhy.probes.artefacts.reported_wordings import DENIABLE, DENIED, DOUBT, REPORTS, SUPPOSED, Report
+from gpuwhy.probes.artefacts.reported_wordings import CLAUSE, DENIED, DOUBT, NEAR, REPORTS, SUPPOSED, Report
 
 NAME = "reported-symptoms"
 HINTS = (
@@ -37,6 +37,7 @@ _NODES = later(
     re.IGNORECASE,
 )
 _BUS = later(
+    r"(?<!expected )(?<!theoretical )(?<!ideal )"
     r"\b(?:average|avg\.?|mean) (?:bus ?bandwidth|bus ?bw)\b[^\n.:]{0,20}?(?:is|was|of|at|:|=) (?:only |about |"
     r"around |~ ?){0,2}"
     r"(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
@@ -59,12 +60,12 @@ def scan(text: Text) -> Iterator[Extract]:
         for fact, value in _facts(report, found, _quoted(whole, found)):
             readings.setdefault(fact, Reading(fact, value, flow.number(found.start()), _quoted(whole, found), JOB))
         claimed |= flow.numbers(found.start(), found.end())
-    if "bus" in lowered and (pace := _BUS.search(whole)):
+    if "bus" in lowered and (pace := _told(_BUS, whole, lowered)):
         rate = float(pace["rate"]) * (1e9 if pace["unit"].startswith("GB") else 1.25e8)
         number = flow.number(pace.start())
         fact = "comm.bus_bandwidth_average_bytes_per_second"
         readings[fact] = Reading(fact, rate, number, _quoted(whole, pace), JOB)
-    if "nccl" in lowered and (nodes := _NODES.search(whole)):
+    if "nccl" in lowered and (nodes := _told(_NODES, whole, lowered)):
         count = _WORDS.get(nodes["count"].lower()) or int(nodes["count"])
         number = flow.number(nodes.start())
         readings["comm.node_count"] = Reading("comm.node_count", count, number, _quoted(whole, nodes), JOB)
@@ -73,23 +74,34 @@ def scan(text: Text) -> Iterator[Extract]:
 
 
 def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
-    """The most telling match of a report, that nothing before it in its sentence turns into a guess or a wish."""
+    """The most telling match of a report that is an observation."""
     if re.search(report.about, lowered) is None:
         return None
     told = [
         found
         for pattern in report.patterns
         for found in islice(pattern.finditer(whole, lowered), _MOST)
-        if _observed(report, _before(lowered, found.start())) and SUPPOSED.search(found[0].lower()) is None
+        if _observed(found, lowered, report.negative) and _near(report, found, lowered)
     ]
     return min(told, key=_order, default=None)
 
 
-def _observed(report: Report, before: str) -> bool:
-    """Whether what stands before a match in its sentence leaves it an observation."""
-    if report.fact in DENIABLE and DENIED.search(before):
+def _told(pattern: re.Pattern[str], whole: str, lowered: str) -> re.Match[str] | None:
+    return next((one for one in islice(pattern.finditer(whole), _MOST) if _observed(one, lowered, True)), None)
+
+
+def _observed(found: re.Match[str], lowered: str, negative: bool) -> bool:
+    """Whether a match is an observation: not supposed, asked or denied, by itself or by what stands before it."""
+    before, own = _before(lowered, found.start()), found[0].lower()
+    if DOUBT.search(before) or SUPPOSED.search(own) or (not negative and DENIED.search(own)):
         return False
-    return DOUBT.search(before) is None
+    clause = max((one.end() for one in CLAUSE.finditer(before)), default=0)
+    return DENIED.search(before[clause:]) is None
+
+
+def _near(report: Report, found: re.Match[str], lowered: str) -> bool:
+    around = lowered[max(0, found.start() - NEAR) : found.end() + NEAR]
+    return not report.near or re.search(report.near, around) is not None
 
 
 def _order(found: re.Match[str]) -> tuple[int, int]:

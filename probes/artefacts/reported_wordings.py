@@ -21,10 +21,24 @@ class Report:
     patterns: tuple[LazyPattern, ...]
     shares: Mapping[str, str] = field(default_factory=dict)
     """Named groups that hold percentages, and the facts that they give."""
+    negative: bool = False
+    """Its own words may be a `not`: `does not use the GPU`, `never exceeds 300 MHz`."""
+    near: str = ""
+    """A pattern that must match within `NEAR` characters, in lower case."""
 
 
-def _report(fact: str, about: str, *patterns: str, shares: Mapping[str, str] | None = None) -> Report:
-    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {})
+NEAR = 300
+
+
+def _report(
+    fact: str,
+    about: str,
+    *patterns: str,
+    shares: Mapping[str, str] | None = None,
+    negative: bool = False,
+    near: str = "",
+) -> Report:
+    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {}, negative, near)
 
 
 DOUBT = later(
@@ -34,12 +48,16 @@ DOUBT = later(
 )
 """Words before the match, in its sentence, in lower case, that make it no observation."""
 
-DENIED = later(r"\b(?:no|not|never|without|neither|nor|cannot|hardly)\b|n't\b")
-"""Words before the match, in its sentence, that deny a symptom of `DENIABLE`."""
+DENIED = later(
+    r"\b(?:no(?! matter| idea| doubt)|not(?! only| sure)|never|neither|nor|cannot|hardly|nothing|"
+    r"(?:do|does|did|is|are|was|were|has|have|can|wo)nt)\b|n't\b|\bwithout (?:[\w-]{1,12} )?\Z"
+)
+"""Words that deny a symptom: before the match in its clause, or within it; in lower case."""
 
-DENIABLE = frozenset({
-    "said.hangs", "said.throttled_by_heat", "said.instances_slow_each_other", "said.slower_with_more_gpus",
-})  # fmt: skip
+CLAUSE = later(
+    r"[,;:()]\s|\s[-\u2013\u2014]{1,2}\s|\b(?:but|and|yet|although|though|because|since|so|then|why|while)\b"
+)
+"""What ends the reach of a denial."""
 
 SUPPOSED = later(r"\b(?:if|whether|would|might)\b")
 """Words within a match that make it none."""
@@ -48,9 +66,11 @@ _CALL = r"(?:request|call|invocation|inference|prompt|query|message|action|api c
 _FIRST = r"(?:first|1st|initial)(?:[ -](?:few|two|three|and second|couple of))?"
 _ONE = r"(?:inference|prediction|request|image|picture|frame|query|response|result|output|call|generation|invocation)s?"
 _SLOW = (
-    r"(?:slow(?:er)?|(?:a )?(?:\w+ )?long(?:er)?(?: time)?|high(?:er)?|minutes|[0-9.]{1,6} ?(?:s|sec|seconds|"
-    r"minutes)\b)"
+    r"(?:slow(?:er)?|(?:a )?(?:\w+ )?long(?:er)?(?: time)?|high(?:er)?|minutes|(?!0?\.)[0-9.]{1,6} ?(?:s|sec|seconds|"
+    r"minutes)\b(?=[^\n]{0,160}?\b(?:later|subsequent|after(?:wards?)?|then|others?|next|second|following|rest|usual\w{0,2}|"
+    r"normal\w{0,2}|only|fast(?:er)?|ms)\b))"
 )
+"""A duration alone is not slow: something must be told beside it."""
 _GPU_USE = r"\bGPU[- ]?util\w{0,10}"
 _MOVES = (
     r"(?:fluctuat\w{1,4}|jump\w{0,3}|oscillat\w{1,4}|swing\w{0,3}|varies|vary|unstable|not stable|spik\w{1,3}|"
@@ -73,6 +93,8 @@ _WORSE = (
     r"\b|"
     r"throughput (?:drops?|decreases?|falls?)\b)"
 )
+_AFFIRMED = r"(?:(?!\b(?:not|never|without|unless|even|still|but)\b|n't)[^\n;])"
+_P2P_OFF = r"NCCL_P2P_DISABLE\b(?! ?[=:]? ?['\"]?(?:0|false|unset)\b)"
 
 REPORTS: tuple[Report, ...] = (
     _report(
@@ -125,6 +147,7 @@ REPORTS: tuple[Report, ...] = (
         rf"(?=[^\n]{{0,120}}{_GPU_USE})",
         rf"{_GPU_USE}\b[^\n]{{0,200}}?\b{_MOVES}\b[^\n.]{{0,30}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
         shares={"one": "said.utilization_one_share", "other": "said.utilization_other_share"},
+        negative=True,
     ),
     _report(
         "said.utilization_low",
@@ -153,7 +176,8 @@ REPORTS: tuple[Report, ...] = (
         "said.memory_failure",
         r"\b(?:gpu|cuda|vram|torch|tensorflow|train)",
         r"\b(?:got|gets?|getting|runs?|running|ran|goes|went|hits?|hitting|encounter\w{0,4}|crash\w{0,3}|fail\w{0,3}) "
-        r"(?:(?:into|with|an?|the|by|CUDA|GPU|RuntimeError:?) ){0,4}(?:out[- ]of[- ]memory|OOM)\b",
+        r"(?:(?:into|with|an?|the|by|CUDA|GPU|RuntimeError:?) ){0,4}"
+        r"(?:out[- ]of[- ]memory(?! trying to allocate)|OOM)\b",
     ),
     _report(
         "said.fails_later",
@@ -165,6 +189,7 @@ REPORTS: tuple[Report, ...] = (
         r"every )?(?:\w{1,8} )?(?:epoch|training)\b",
         r"\b(?:works?|trains?|runs?)(?: \w{1,12}){0,4} (?:correctly |fine |well )?(?:in|at|for) the "
         r"(?:begin\w{0,5}|first|start)\b",
+        near=r"(?<!no )(?<!without )(?:\bout of memory\b|\boom\b)(?! killer)|\bcrash|\bfail|\bkilled\b",
     ),
     _report(
         "said.some_gpus_spin",
@@ -173,6 +198,7 @@ REPORTS: tuple[Report, ...] = (
         r"\b[^\n]{0,60}?\b0 ?%",
         r"\b(?:one|two|single|[1-7]) (?:of the )?GPUs?\b[^\n]{0,60}?\b0 ?%[^\n]{0,100}?\b(?:others?|rest|"
         r"remaining)\b[^\n]{0,60}?\b100 ?%",
+        negative=True,
     ),
     _report(
         "said.power_cap_active",
@@ -185,13 +211,15 @@ REPORTS: tuple[Report, ...] = (
         "said.clock_stuck",
         r"\b(?:gpu|nvidia)",
         r"\b(?:capped|stuck|pinned|locked|stays?|limited|never (?:leaves?|exceeds?|goes (?:above|over)|rises? "
-        r"above))\b[^\n.]{0,20}?"
+        r"above))\b(?:(?!\b(?:above|over)\b)[^\n.]){0,20}?"
         r"\b(?P<clock>[0-9]{2,4}) ?MHz\b(?:[^\n.]{0,24}?\bmax\w{0,4}(?: clock)?:? (?P<most>[0-9]{3,4}) ?MHz)?",
+        negative=True,
     ),
     _report(
         "said.gpu_not_used",
         r"\b(?:gpu|cuda)",
-        r"(?<!i am )(?<!i'm )\b(?:does ?n[o']?t|do ?n[o']?t|did ?n[o']?t|is ?n[o']?t|are ?n[o']?t|won't|never|"
+        r"(?<!i am )(?<!i'm )(?<!\bi )(?<!\bwe )(?<!you )(?<!\bdo )(?<!did )"
+        r"\b(?:does ?n[o']?t|do ?n[o']?t|did ?n[o']?t|is ?n[o']?t|are ?n[o']?t|won't|never|"
         r"not) (?:seem(?:s|ing)? to "
         r"|appear to |be |actually |really )?(?:us(?:e|es|ing)|utili[sz](?:e|es|ing)) (?:the |my |any |"
         r"a )?(?:NVIDIA )?GPUs?\b"
@@ -201,20 +229,23 @@ REPORTS: tuple[Report, ...] = (
         r"of|not|rather than)"
         r" (?:on |the ){0,2}GPU\b",
         r"\bno GPU (?:usage|utili[sz]ation|activity)\b",
+        negative=True,
     ),
     _report(
         "said.peer_access_avoided",
         r"\b(?:nccl|gpus|acs|p2p)",
-        r"\b(?:works?|worked|runs?|running|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|trains?|no hang)"
-        r"\b[^\n]{0,90}?"
-        r"\bNCCL_P2P_DISABLE ?[=:]? ?['\"]?(?:1|true)?\b",
-        r"\bNCCL_P2P_DISABLE ?[=:]? ?['\"]?1\b[^\n]{0,60}?\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|"
-        r"helps?|no (?:more )?hang)",
-        r"\b(?:hangs?|stuck|freez\w{1,3}|deadlock\w{0,2})\b[^\n]{0,60}?\b(?:without|unless)"
-        r"\b[^\n]{0,20}\bNCCL_P2P_DISABLE\b",
-        r"\b(?:disabl(?:e|ed|ing)|turn(?:ed|ing) off) (?:the )?(?:ACS|IOMMU)\b[^\n]{0,80}?\b(?:solve[sd]|"
+        r"\b(?:works?|worked|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|no hang|(?:runs?|running|trains?) "
+        r"(?:\w{1,8} ){0,2}?(?:only|fine|ok|again|correctly|well|now))\b"
+        rf"{_AFFIRMED}{{0,90}}?\b{_P2P_OFF}",
+        rf"\b{_P2P_OFF}{_AFFIRMED}{{0,60}}?"
+        r"\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|helps?|no (?:more )?hang)",
+        r"\b(?:hangs?|stuck|freez\w{1,3}|deadlock\w{0,2}|(?:(?:does|do|did) ?n[o']?t|not|never) (?:work|run|train))\b"
+        r"[^\n]{0,60}?\b(?:without|unless)\b[^\n]{0,20}\bNCCL_P2P_DISABLE\b",
+        r"\b(?:disabl(?:e|ed|ing)|turn(?:ed|ing) off) (?:the )?(?:ACS|IOMMU)\b"
+        rf"{_AFFIRMED}{{0,80}}?\b(?:solve[sd]|"
         r"fixe[sd]|resolve[sd]|"
         r"works|worked|helped|able to run|no (?:more )?hang)",
+        negative=True,
     ),
     _report(
         "said.hang_at_full_use",
@@ -227,6 +258,7 @@ REPORTS: tuple[Report, ...] = (
         r"no progress|frozen|no real activity)\b",
         r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,20}?(?:~ ?)?(?:9[89]|100) ?%[^\n.]{0,30}?\bpower"
         r"(?: (?:consumption|usage|draw))? (?:\w{1,8} ){0,3}low\b",
+        negative=True,
     ),
     _report(
         "said.hangs",
@@ -262,7 +294,8 @@ REPORTS: tuple[Report, ...] = (
         "said.slower_with_more_gpus",
         r"\bgpus\b",
         r"\b(?:increas(?:e|ed|ing) the number of GPUs|add(?:ed|ing)? (?:more|another|a second) GPUs?|(?:use|used|using|"
-        r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\bnot?\b)[^\n.]){0,50}?\b(?:slower|"
+        r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\b(?:not?|faster)\b)[^\n.]){0,50}?"
+        r"\b(?:slower|"
         r"(?:latency|time) (?:increase[sd]?|goes up|rises)|(?:tps|throughput|speed|performance) "
         r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b",
         r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
