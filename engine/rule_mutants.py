@@ -67,7 +67,7 @@ def mutants(specs: Mapping[str, FactSpec], rule: AnyRule) -> Iterator[Mutant]:
 
 
 def _of_signature(specs: Mapping[str, FactSpec], rule: Signature) -> Iterator[Mutant]:
-    said = _Sure(_conjuncts(rule.given), _let_pass(rule.excludes))
+    said = _Sure(_conjuncts(rule.given), frozenset(_let_pass(specs, rule.excludes)))
     if rule.given is not None:
         for change, condition in changed(specs, rule.given):
             yield Mutant(replace(rule, given=condition), f"given: {change}")
@@ -155,13 +155,15 @@ def _conjuncts(condition: Condition | None) -> frozenset[Condition]:
     return frozenset((_bare(condition),))
 
 
-def _let_pass(exclusions: Iterable[Exclusion]) -> frozenset[Condition]:
+def _let_pass(specs: Mapping[str, FactSpec], exclusions: Iterable[Exclusion]) -> Iterator[Condition]:
     """What is so, if it is known, of everything that is not excluded."""
-    return frozenset(
-        replace(one.when, op=_OPPOSITE[one.when.op], source=None)
-        for one in exclusions
-        if isinstance(one.when, Comparison) and one.when.op in _OPPOSITE
-    )
+    for tree in (one.when for one in exclusions):
+        if not isinstance(tree, Comparison):
+            continue
+        least = tree.op is Operator.EQ and _whole(specs, tree) and tree.value == _lowest(tree)
+        op = Operator.LE if least else tree.op
+        if op in _OPPOSITE:
+            yield replace(tree, op=_OPPOSITE[op], source=None)
 
 
 def changed(specs: Mapping[str, FactSpec], condition: Condition, sure: _Sure | None = None) -> _Changed:
@@ -232,7 +234,7 @@ def _shifted(one: Comparison, whole: bool) -> Iterator[tuple[str, Comparison]]:
         return
     for sign in (1, -1):
         value = _whole_shift(float(one.value), sign) if whole else one.value * (1 + sign * SHIFT)
-        if not _nothing_smaller(one, value, whole):
+        if not _tells_nothing(one, value, whole):
             yield f"{words(one)}: becomes {value:g}", replace(one, value=value)
 
 
@@ -240,10 +242,16 @@ def _whole_shift(value: float, sign: int) -> float:
     return value + sign * max(1, round(abs(value) * SHIFT))
 
 
-def _nothing_smaller(one: Comparison, value: float, whole: bool) -> bool:
+def _tells_nothing(one: Comparison, value: float, whole: bool) -> bool:
     """True for a bound on a count that no count tells from the one that stands there: there is never less than none."""
-    lowest = 1 if one.ref.over is Over.COUNT else 0
-    return whole and value < lowest
+    assert isinstance(one.value, (int, float))
+    between = max(value, float(one.value))  # the greatest count that one bound lets pass and the other does not
+    between -= 0 if one.op in (Operator.GT, Operator.LE) else 1
+    return whole and between < _lowest(one)
+
+
+def _lowest(one: Comparison) -> int:
+    return 1 if one.ref.over is Over.COUNT else 0
 
 
 def _whole(specs: Mapping[str, FactSpec], one: Comparison) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from gpuwhy.engine.rule_cases import cases_beside
 from gpuwhy.engine.rule_mutants import mutants, survivors
 from gpuwhy.kb.load import load
@@ -74,6 +76,24 @@ def test_a_whole_number_is_shifted_by_one_and_its_operator_left(tmp_path: Path) 
         "requires: count(job.on) gt 2: becomes 1",
         "requires: count(job.on) gt 2 dropped",
     ]
+
+
+@pytest.mark.parametrize(
+    ("op", "bound", "bounds"),
+    [("gt", 1, ["2", "0"]), ("gt", 0, ["1"]), ("le", 1, ["2", "0"]), ("ge", 2, ["3", "1"]), ("ge", 1, ["2"])],
+)
+def test_a_bound_on_a_count_is_shifted_where_some_count_tells(
+    tmp_path: Path, op: str, bound: int, bounds: list[str]
+) -> None:
+    # A count that is known is at least 1: 1 tells `gt 1` from `gt 0`, and nothing tells `ge 1` from `ge 0`.
+    pack(tmp_path / "pack", PLAIN)
+    path = tmp_path / "pack/signatures/oom/pieces.yaml"
+    comparison = f"{{fact: job.on, over: count, op: {op}, value: {bound}"
+    path.write_text(RULE.replace("{fact: gpu.power_watts, op: lt, value: 60", comparison))
+    kb = load(tmp_path / "pack", tmp_path / "cache")
+    made = [one.change.partition("count(job.on) ")[2] for one in mutants(kb.facts, kb.signatures[0])]
+    shown = f"{op} {bound}: becomes "
+    assert [one.removeprefix(shown) for one in made if one.startswith(shown)] == bounds
 
 
 def test_formulas_are_bent(tmp_path: Path) -> None:
