@@ -6,6 +6,7 @@ prices are added; of one machine and region the newest price counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ SOURCE = "aliyun-api"
 TENCENT_SOURCE = "tencent-api"
 HOURS_OF_A_MONTH = 720
 MERGED = ("families", "machines", "prices")
+
+_ZONE_LETTER = re.compile(r"-?[a-z]\Z")
+"""What a zone of Alibaba Cloud has more than its region: `cn-beijing-h`, but `ap-southeast-1a` abroad."""
 
 
 class OverlayError(ValueError):
@@ -70,7 +74,7 @@ def of_spot_history(document: Mapping[str, Any]) -> dict[str, Any]:
     for one in listed:
         amount, zone = _number(one, "SpotPrice"), str(one.get("ZoneId", ""))
         if amount is not None and zone:
-            region = zone.rsplit("-", 1)[0]
+            region = _ZONE_LETTER.sub("", zone)
             found.setdefault(str(one.get("InstanceType", "")), {}).setdefault(region, []).append(float(amount))
     if not found:
         raise OverlayError("none of its spot prices has a zone and an amount")
@@ -182,7 +186,7 @@ def merged(catalogue: Catalogue, overlays: Iterable[Mapping[str, Any]]) -> Catal
         for name in MERGED:
             added = tuple(overlay.get(name, ()))
             names = {one["name"] for one in added if "name" in one}
-            sections[name] = (*(one for one in sections[name] if one.get("name") not in names or not names), *added)
+            sections[name] = (*(one for one in sections[name] if one.get("name") not in names), *added)
     return replace(catalogue, sections=sections)
 
 

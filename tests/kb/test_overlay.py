@@ -105,6 +105,12 @@ def test_spot_prices_are_means_by_region(catalogue: Catalogue) -> None:
     assert [(one.region, one.per_hour, one.date) for one in found] == [("cn-beijing", 3.0, "2026-11-29")]
 
 
+def test_zones_abroad_are_of_the_region_that_their_letter_follows() -> None:
+    history = [spot("ap-southeast-1a", 2.0, "2026-11-28"), spot("us-west-1b", 3.0, "2026-11-28")]
+    made = of_spot_history({"SpotPrices": {"SpotPriceType": history}, "Currency": "USD"})
+    assert made["prices"][0]["per_hour"] == {"ecs.gn7i-c8g1.2xlarge": {"ap-southeast-1": 2.0, "us-west-1": 3.0}}
+
+
 def test_prices_of_tencent_are_the_lowest_of_a_region(catalogue: Catalogue) -> None:
     zones = [
         {
