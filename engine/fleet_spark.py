@@ -45,8 +45,20 @@ class SparkTable:
         self.rows = frame.select(*quoted, functions.monotonically_increasing_id().cast("double").alias(ORDER))
         self.rows = self.rows.withColumn(NAME, functions.coalesce(NAME, functions.lit("(no name)")))
         self._columns = list(columns)
+        self._share_what_is_of_hosts()
         self._names: list[str] = []
         self._judged = self._judge().persist()
+
+    def _share_what_is_of_hosts(self) -> None:
+        """What one row tells of its host or job, all rows of the host tell: the first that is known, as in a sheet."""
+        from pyspark.sql import Window
+
+        first, last = Window.unboundedPreceding, Window.unboundedFollowing
+        of_host = Window.partitionBy(NAME).orderBy(ORDER).rowsBetween(first, last)
+        facts = self._kb.facts
+        above = [_plain(name) for name in self._columns if name in facts and facts[name].entity != "gpu"]
+        shared = {name: self._functions.first(name, ignorenulls=True).over(of_host) for name in above}
+        self.rows = self.rows.withColumns(shared) if shared else self.rows
 
     def _judge(self) -> Any:
         whole, known = self._with_catalogue()

@@ -84,19 +84,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def fleet() -> Any:
-    """Thirty hosts of two GPUs with a few kinds of faults; some facts are unknown."""
+    """Thirty hosts of two GPUs with a few kinds of faults; some facts are unknown, of some hosts in the first row."""
     rows = range(60)
     return polars.DataFrame(
         {
             "host": [f"h{row // 2:02}" for row in rows],
             "gpu": [row % 2 for row in rows],
-            "host.instance_type": [("p5.48xlarge", "g6e.48xlarge", None)[row // 2 % 3] for row in rows],
+            "host.instance_type": [
+                ("p5.48xlarge", "g6e.48xlarge", None)[row // 2 % 3] if row % 4 else None for row in rows
+            ],
             "gpu.name": [("NVIDIA H100 80GB HBM3", "NVIDIA L40S")[row // 2 % 2] for row in rows],
             "gpu.lost": [None if row % 7 == 0 else row % 20 == 1 for row in rows],
             "gpu.xid_event_codes": ["79" if row % 30 == 3 else None for row in rows],
             "gpu.remap_failed": [row == 7 for row in rows],
             "gpu.utilization_share": [row % 10 / 10 for row in rows],
-            "step.data_wait_share": [0.6 if row // 2 == 5 else 0.01 for row in rows],
+            "step.data_wait_share": [None if row == 10 else 0.6 if row == 11 else 0.01 for row in rows],
         }
     )
 
