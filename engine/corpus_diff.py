@@ -6,7 +6,7 @@ that rest on a fact which is derived otherwise. Where words, catalogue or stages
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from gpuwhy.engine.catalogue import with_catalogue
@@ -19,7 +19,7 @@ from gpuwhy.kb.catalogue import SECTIONS
 from gpuwhy.kb.facts import Absent, Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase, Rule
 from gpuwhy.kb.records import dataclass, replace
-from gpuwhy.kb.ruleset import Outline, Rules
+from gpuwhy.kb.ruleset import Rules
 
 _R = TypeVar("_R", bound=Rule)
 
@@ -103,16 +103,11 @@ def _differing(old: Rules[_R], new: Rules[_R]) -> list[_R]:
 
 def _part(kb: KnowledgeBase, conclusions: frozenset[str]) -> KnowledgeBase:
     """The knowledge with the signatures of these conclusions alone, and the derivations that they rest on."""
-    signatures = _only(kb.signatures, lambda outline: outline.about[0] in conclusions)
+    signatures = kb.signatures.only(lambda outline: outline.about[0] in conclusions)
     reading = needs(kb)
     wanted = {fact for outline in signatures.outlines for fact in reading[outline.id]}
-    derivations = _only(kb.derivations, lambda outline: outline.about[0] in wanted)
+    derivations = kb.derivations.only(lambda outline: outline.about[0] in wanted)
     return replace(kb, signatures=signatures, derivations=derivations)
-
-
-def _only(rules: Rules[_R], keep: Callable[[Outline], bool]) -> Rules[_R]:
-    places = [place for place, outline in enumerate(rules.outlines) if keep(outline)]
-    return Rules([rules.outlines[place] for place in places], lambda index: rules[places[index]])
 
 
 def _both(

@@ -7,17 +7,17 @@ the few GPUs of a host one outlier moves those so much that it hides itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from gpuwhy.engine.fleet import judge_hosts
 from gpuwhy.engine.model import Status
+from gpuwhy.engine.signatures import needs
 from gpuwhy.kb.averages import median
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
-from gpuwhy.kb.ruleset import Outline, Rules
 
 AT_WORK = 0.5
 """Utilisation from which a GPU is at work; the share that gpumedic takes for its straggler check
@@ -34,7 +34,6 @@ LEAST = {"host": 2, "type": 3, "fleet": 3}
 _CARRIED = ("gpu.utilization_share", "gpu.power_limit_watts", "gpu.event_software_power_cap")
 _ORIGIN = Origin(OriginKind.DERIVED, "peers")
 Key = tuple[str, ...]
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,9 @@ class Member:
 
     @property
     def at_work(self) -> bool:
-        """True if it was busy enough to be compared."""
-        return float(self.readings.get("gpu.utilization_share", 0.0)) >= AT_WORK
+        """True if it is known to be busy enough to be compared."""
+        share = self.readings.get("gpu.utilization_share")
+        return share is not None and share >= AT_WORK
 
     def key(self, group: str) -> Key | None:
         """What its peers of a group have in common; None where that is not known."""
@@ -94,11 +94,14 @@ class Peers:
                     continue
                 middle, ratio = f"gpu.{stem}_{group}_median_{unit}", f"gpu.{stem}_{group}_ratio"
                 found = self._medians.get((key, stem))
-                if not found:
+                if found is None:
                     why = f"{self._counts.get((key, stem), 0)} GPUs of this name at work, {LEAST[group]} are needed"
                     absent += [Absent(each, one.device, why, _ORIGIN) for each in (middle, ratio)]
                     continue
                 facts.append(Fact(middle, found, unit, one.device, _ORIGIN))
+                if found == 0:
+                    absent.append(Absent(ratio, one.device, "the median of its peers is 0", _ORIGIN))
+                    continue
                 facts.append(Fact(ratio, float(one.readings[fact]) / found, "ratio", one.device, _ORIGIN))
         return facts, absent
 
@@ -138,17 +141,8 @@ def judge_peers(kb: KnowledgeBase, bases: Mapping[str, FactBase]) -> Any:
 
 def _about_peers(kb: KnowledgeBase) -> KnowledgeBase:
     """The rules that read facts about peers, and the derivations that they rest on, without the catalogue."""
-    rules = _some(kb.signatures, lambda one: bool(PEER_FACTS.intersection(one.reads)))
-    needed = {fact for one in rules.outlines for fact in one.reads}
-    count = -1
-    while len(needed) > count:
-        count = len(needed)
-        given = [one for one in kb.derivations.outlines if needed.intersection(one.about)]
-        needed |= {fact for one in given for fact in one.reads}
-    derivations = _some(kb.derivations, lambda one: bool(needed.intersection(one.about)))
+    rules = kb.signatures.only(lambda one: not PEER_FACTS.isdisjoint(one.reads))
+    reading = needs(kb)
+    needed = {fact for one in rules.outlines for fact in reading[one.id]}
+    derivations = kb.derivations.only(lambda one: not needed.isdisjoint(one.about))
     return replace(kb, signatures=rules, derivations=derivations, catalogue=Catalogue())
-
-
-def _some(rules: Rules[R], wanted: Callable[[Outline], bool]) -> Rules[R]:
-    numbers = [number for number, one in enumerate(rules.outlines) if wanted(one)]
-    return Rules([rules.outlines[number] for number in numbers], lambda at: rules[numbers[at]])

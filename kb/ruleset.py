@@ -76,6 +76,11 @@ class Rules(Sequence[R]):
         wanted = set(names)
         return [self[index] for index, outline in enumerate(self.outlines) if not wanted.isdisjoint(outline.about)]
 
+    def only(self, keep: Callable[[Outline], bool]) -> Rules[R]:
+        """The rules whose outline is to be kept, in the same order; they are made when they are asked for."""
+        places = [place for place, outline in enumerate(self.outlines) if keep(outline)]
+        return Rules([self.outlines[place] for place in places], lambda index: self[places[index]])
+
     def reading(self, fact: str) -> list[R]:
         """The rules that read this fact directly."""
         return [self[index] for index, outline in enumerate(self.outlines) if fact in outline.reads]

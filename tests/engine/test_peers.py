@@ -60,3 +60,10 @@ def test_without_a_machine_type_there_are_no_peers_of_the_type() -> None:
     fleet = [member("a", number, 1400, machine="") for number in range(3)]
     assert not any("_type_" in name for name in told(fleet, fleet[0]))
     assert "gpu.power_host_ratio" not in told(fleet, fleet[0])  # nobody read the power
+
+
+def test_a_median_of_nothing_has_no_ratio() -> None:
+    fleet = [member("a", number, 0) for number in range(3)]
+    found = told(fleet, fleet[0])
+    assert found["gpu.sm_clock_host_median_megahertz"] == 0
+    assert found["gpu.sm_clock_host_ratio"] == "the median of its peers is 0"
