@@ -67,7 +67,7 @@ bench: setup ## Measure start-up, loading of the rules and reading of a large lo
 	$(BIN)/python -m bench.watch_overhead
 	$(BIN)/python bench/terminal.py
 	$(BIN)/python -m bench.terminal_keys
-	$(BIN)/python bench/selecting.py
+	$(BIN)/python -m bench.selecting
 	$(BIN)/python bench/sizing.py
 	$(BIN)/python bench/fleet.py
 	$(BIN)/python bench/rules_diff.py

@@ -35,22 +35,33 @@ def seconds(command: list[str]) -> float:
     return time.perf_counter() - began
 
 
-def main() -> None:
-    """Measure and print."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--runs", type=int, default=21)
-    runs = arguments.parse_args().runs
+def compare(name: str, command: list[str], runs: int, target: float) -> None:
+    """Print the medians of a command of gpuwhy and of the imports alone, and their ratio."""
     for room in filter(Path.is_dir, PACKAGE.iterdir()):
         compileall.compile_dir(room.resolve(), quiet=1)
+    ours = [sys.executable, "-m", "gpuwhy", *command]
+    base = [sys.executable, "-c", "import yaml, click"]
+    pairs = [(seconds(ours), seconds(base)) for _ in range(runs + 1)][1:]  # the first fills caches
+    median, bare = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print(f"{name} {median * 1000:.0f} ms, import yaml and click {bare * 1000:.0f} ms, {runs} runs each")
+    print(f"ratio {median / bare:.1f} (wanted: at most {target:g})")
+
+
+def runs_wanted(description: str | None) -> int:
+    """How many runs the command line asks for."""
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument("--runs", type=int, default=21)
+    runs: int = arguments.parse_args().runs
+    return runs
+
+
+def main() -> None:
+    """Measure and print."""
+    runs = runs_wanted(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         artefact = Path(folder) / "oom.txt"
         artefact.write_text(MESSAGE)
-        ours = [sys.executable, "-m", "gpuwhy", "diagnose", str(artefact)]
-        base = [sys.executable, "-c", "import yaml, click"]
-        pairs = [(seconds(ours), seconds(base)) for _ in range(runs + 1)][1:]  # the first fills caches
-    diagnosis, bare = (statistics.median(column) for column in zip(*pairs, strict=True))
-    print(f"diagnose {diagnosis * 1000:.0f} ms, import yaml and click {bare * 1000:.0f} ms, {runs} runs each")
-    print(f"ratio {diagnosis / bare:.1f} (wanted: at most {TARGET:g})")
+        compare("diagnose", ["diagnose", str(artefact)], runs, TARGET)
 
 
 if __name__ == "__main__":
