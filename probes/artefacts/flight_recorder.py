@@ -14,8 +14,9 @@ from pathlib import Path
 
 from gpuwhy.kb.facts import is_number
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Trouble
+from gpuwhy.probes.artefacts.packed import unpacked
 from gpuwhy.probes.artefacts.rank_dumps import Call, GroupCalls, RankDump
-from gpuwhy.probes.artefacts.snapshot_pickle import RefusedPickle, load_plain
+from gpuwhy.probes.artefacts.snapshot_pickle import LARGEST_BYTES, RefusedPickle, load_plain
 
 NAME = "flight-recorder"
 MOST_ENTRIES = 200_000
@@ -49,15 +50,10 @@ def read(source: Path | bytes, name: str) -> Extract:
 
 
 def _content(source: Path | bytes) -> object:
-    raw = source if isinstance(source, bytes) else source.read_bytes()[:2]
-    if raw[:2] == b"\x1f\x8b":
-        import gzip
-
-        raw = gzip.decompress(source if isinstance(source, bytes) else source.read_bytes())
-        source = raw
-    if raw[:1].strip() == b"{" or raw.lstrip()[:1] == b"{":
-        return json.loads(source if isinstance(source, bytes) else source.read_bytes())
-    return load_plain(source)
+    raw, whole = unpacked(source, LARGEST_BYTES)
+    if not whole:
+        raise ValueError(f"it is larger than {LARGEST_BYTES >> 20} MiB")
+    return json.loads(raw) if raw.lstrip()[:1] == b"{" else load_plain(raw)
 
 
 def _rank(content: Mapping[object, object], name: str) -> int | None:

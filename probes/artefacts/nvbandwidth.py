@@ -13,6 +13,7 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.bandwidth_figures import Figures
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Reading, Text, TextFormat, Trouble
 from gpuwhy.probes.artefacts.lazy_pattern import later
+from gpuwhy.probes.artefacts.packed import unpacked
 
 NAME = "nvbandwidth"
 LONGEST = 2000
@@ -144,8 +145,8 @@ def accepts(head: bytes, _name: str) -> bool:
 
 def read(source: Path | bytes, _name: str) -> Extract:
     """The figures of a JSON file of nvbandwidth."""
-    raw = source[:MOST_BYTES] if isinstance(source, bytes) else _bytes(source)
     try:
+        raw, _ = unpacked(source, MOST_BYTES)
         told = json.loads(raw.decode("utf-8-sig", errors="replace"))
     except (ValueError, RecursionError) as error:
         return Extract(NAME, troubles=(Trouble(None, f"damaged JSON of nvbandwidth: {str(error)[:120]}"),))
@@ -176,20 +177,6 @@ def _number(value: object) -> float | None:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,12})?", value.strip()):
         return float(value)
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e9 else None
-
-
-def _bytes(path: Path) -> bytes:
-    import gzip
-
-    with open(path, "rb") as file:
-        raw = file.read(MOST_BYTES)
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(path) as packed:
-                return packed.read(MOST_BYTES)
-        except (OSError, EOFError):
-            return b""
-    return raw
 
 
 FORMATS = (

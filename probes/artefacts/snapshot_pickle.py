@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import gc
-import gzip
 import io
 import pickle
 import resource
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import NoReturn
+
+from gpuwhy.probes.artefacts.packed import DamagedFile, unpacked
 
 LARGEST_BYTES = 512 * 1024 * 1024
 """Largest pickle, decompressed, that is read. One of this size takes several GiB of memory once loaded."""
 
 _MEMORY_PER_BYTE = 48  # a real snapshot takes 5 to 15 bytes of memory per byte; an empty dict takes 64 per opcode
 _LEAST_MEMORY_BYTES = 256 * 1024 * 1024
-_GZIP = b"\x1f\x8b"
 
 
 class RefusedPickle(Exception):
@@ -49,20 +48,11 @@ def load_plain(source: Path | bytes) -> object:
 
 
 def _content(source: Path | bytes) -> bytes:
-    if isinstance(source, bytes):
-        return _bounded(io.BytesIO(source), source[:2] == _GZIP)
-    with source.open("rb") as file:
-        packed = file.read(2) == _GZIP
-        file.seek(0)
-        return _bounded(file, packed)
-
-
-def _bounded(file: IO[bytes], packed: bool) -> bytes:
     try:
-        content = gzip.GzipFile(fileobj=file).read(LARGEST_BYTES + 1) if packed else file.read(LARGEST_BYTES + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise RefusedPickle(f"its compression is damaged ({error})") from error
-    if len(content) > LARGEST_BYTES:
+        content, whole = unpacked(source, LARGEST_BYTES)
+    except DamagedFile as error:
+        raise RefusedPickle(str(error)) from error
+    if not whole:
         raise RefusedPickle(f"it is larger than {LARGEST_BYTES // 1024**2} MiB")
     return content
 

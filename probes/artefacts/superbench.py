@@ -15,6 +15,8 @@ from gpuwhy.kb.facts import HOST, JOB, Entity, Value, gpu, is_number
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.bandwidth_figures import Figures
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Line, Reading, Trouble
+from gpuwhy.probes.artefacts.packed import DamagedFile, unpacked
+from gpuwhy.probes.artefacts.superbench_monitor import COUNTED
 
 NAME = "superbench"
 MOST_BYTES = 256 << 20
@@ -50,12 +52,6 @@ _PER_GPU: Mapping[tuple[str, str], tuple[str, float]] = {
     ("monitor", "gpu_mem_total"): ("gpu.memory_total_bytes", 1.0),
 }
 """Metrics of one GPU, named by its rank: benchmark and metric in lower case, the fact, and its unit in the fact's."""
-_COUNTED: Mapping[str, str] = {
-    "gpu_uncorrected_ecc": "gpu.ecc_uncorrected_count",
-    "gpu_remap_uncorrectable_error": "gpu.remapped_rows_uncorrectable",
-    "gpu_remap_correctable_error": "gpu.remapped_rows_correctable",
-}
-"""Counters that the monitor also writes as 0 where they cannot be read: only what is more than 0 is told."""
 _OWN_COPIES = {
     "h2d_bw": "gpu.host_to_device_bytes_per_second",
     "h2d_mem_bw": "gpu.host_to_device_bytes_per_second",
@@ -108,16 +104,10 @@ def accepts(head: bytes, _name: str) -> bool:
 
 def read(source: Path | bytes, _name: str) -> Extract:
     """The facts of the first node; how many more there are is told as a trouble."""
-    import gzip
-
-    raw = source if isinstance(source, bytes) else source.read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, ValueError):
-            return Extract(NAME, troubles=(Trouble(None, "damaged gzip file"),))
-    if len(raw) > MOST_BYTES:
-        raw = raw[:MOST_BYTES]
+    try:
+        raw, whole = unpacked(source, MOST_BYTES)
+    except DamagedFile as error:
+        return Extract(NAME, troubles=(Trouble(None, f"not read: {error}"),))
     found, more, broken = None, 0, None
     for node, trouble in parsed(raw):
         if trouble is not None:
@@ -129,6 +119,8 @@ def read(source: Path | bytes, _name: str) -> Extract:
     troubles = [] if broken is None else [broken]
     if found is None:
         return Extract(NAME, troubles=tuple(troubles or [Trouble(None, "no results of a node in it")]))
+    if not whole:
+        troubles.append(Trouble(None, f"only its first {MOST_BYTES >> 20} MiB were read"))
     if more:
         says = f"{more} more node(s) in it: only {found.name or 'the first'} was read; `gpuwhy audit` reads each"
         troubles.append(Trouble(None, says))
@@ -226,7 +218,7 @@ class _Reader:
 
     def _own(self, benchmark: str, metric: str, rank: int, value: float, line: Line) -> None:
         known = _PER_GPU.get((benchmark, metric.lower()))
-        counted = _COUNTED.get(metric) if benchmark == "monitor" else None
+        counted = COUNTED.get(metric) if benchmark == "monitor" else None
         if known and value > 0:
             self.found.append(self._reading(known[0], value * known[1], line, gpu(rank)))
         elif counted and value > 0 and value == int(value):

@@ -19,7 +19,7 @@ _GAUGES = {
     "gpu_mem_used": ("gpu.memory_used_bytes", 1.0),
     "gpu_mem_total": ("gpu.memory_total_bytes", 1.0),
 }
-_COUNTED = {
+COUNTED = {
     "gpu_uncorrected_ecc": "gpu.ecc_uncorrected_count",
     "gpu_remap_uncorrectable_error": "gpu.remapped_rows_uncorrectable",
     "gpu_remap_correctable_error": "gpu.remapped_rows_correctable",
@@ -69,8 +69,8 @@ def _put(gauges: Gauges, sample: dict[object, object], line: Line) -> bool:
             if not (fact.endswith("_share") and value > 100):
                 gauges.put(fact, device, value * factor, line.number, text)
                 found = True
-        elif name in _COUNTED and 0 < value == int(value):
-            gauges.put(_COUNTED[name], device, int(value), line.number, text)
+        elif name in COUNTED and 0 < value == int(value):
+            gauges.put(COUNTED[name], device, int(value), line.number, text)
             found = True
     return found
 
