@@ -88,7 +88,9 @@ def compared(dumps: Sequence[RankDump]) -> Extract | None:
             troubles.append(Trouble(None, says))
         elif stall := _stall(name, own):
             stalls.append(stall)
-    readings = [_reading("comm.dump_rank_count", len(by_rank)), *_of_stalls(stalls)]
+    readings = [_reading("comm.dump_rank_count", len(by_rank))]
+    if stalls or not troubles:
+        readings.extend(_of_stalls(stalls))
     return Extract(NAME, tuple(readings), troubles=tuple(dict.fromkeys(troubles)))
 
 
@@ -140,7 +142,8 @@ def _of_stalls(stalls: Sequence[_Stall]) -> Iterator[Reading]:
     crossed = next((one for one in stalls if one.absent and not set(one.absent) - blocked), None)
     root = differing or rooted or crossed or max(stalls, key=lambda one: len(one.calls))
     yield from _of_root(root)
-    yield _reading("comm.dump_mismatch", differing is not None)
+    if any(len(one.calls) > 1 for one in stalls):  # a single dump has nothing to agree with
+        yield _reading("comm.dump_mismatch", differing is not None)
     if differing:
         yield from _difference(differing)
     missing = tuple(rank for rank in root.absent if rank not in blocked)

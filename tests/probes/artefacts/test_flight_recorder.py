@@ -165,6 +165,19 @@ def test_a_dump_of_an_earlier_moment_is_told_and_not_compared() -> None:
     ]
 
 
+def test_dumps_that_cannot_be_compared_say_nothing_of_what_waits() -> None:
+    """All have finished what they called, and rank 1 has none of what the others finished."""
+    later = dump(*(call(number) for number in range(1, 10)))
+    gathered = read(later, BEHIND, later, later)
+    assert len(gathered.not_understood) == 1
+    assert values(gathered) == {"comm.dump_rank_count": 4}
+
+
+def test_one_dump_agrees_with_nobody() -> None:
+    assert "comm.dump_mismatch" not in values(read(WAITING))
+    assert values(read(WAITING, WAITING))["comm.dump_mismatch"] is False
+
+
 TENSOR, DATA = ("1", "tensor"), ("2", "data")
 
 
