@@ -97,6 +97,7 @@ def accepts(head: bytes, _name: str) -> bool:
 def read(source: Path | bytes, name: str) -> Extract:
     """What the readers of the sections find, as one extract; lines are those of the (unpacked) report."""
     from gpuwhy.probes.artefacts import registry
+    from gpuwhy.probes.artefacts.read import scanned
 
     lines = _Lines(source)
     parted = part(lines, name)
@@ -106,7 +107,7 @@ def read(source: Path | bytes, name: str) -> Extract:
     for section in parted.sections:
         lowered = "\n".join(line.text for line in section.text.lines).lower()
         for one in registry.text_formats(lowered):
-            for extract in one.scan(section.text) if one.name in section.formats else ():
+            for extract in scanned(one, section.text) if one.name in section.formats else ():
                 readings.extend(extract.readings)
                 missing.extend(extract.missing)
                 troubles.extend(extract.troubles)

@@ -221,15 +221,15 @@ def _unpack(source: Path | bytes, into: IO[bytes]) -> bool:
 
 def _scan(text: Text) -> list[Extract]:
     lowered = "\n".join(line.text for line in text.lines).lower()
-    extracts = [extract for one in registry.text_formats(lowered) for extract in _by(one, text)]
+    extracts = [extract for one in registry.text_formats(lowered) for extract in scanned(one, text)]
     if whole := rejoined(text):
         again = "\n".join(line.text for line in whole.text.lines).lower()
-        second = [extract for one in registry.text_formats(again) for extract in _by(one, whole.text)]
+        second = [extract for one in registry.text_formats(again) for extract in scanned(one, whole.text)]
         extracts += news(extracts, second, whole.pieces)
     claimed = {number for extract in extracts for number in extract.claimed}
     rest = Text(text.name, tuple(line for line in text.lines if line.number not in claimed))
     for one in registry.fallback_formats() if any(line.text.strip() for line in rest.lines) else ():
-        extracts.extend(_by(one, rest))
+        extracts.extend(scanned(one, rest))
     return extracts
 
 
@@ -244,7 +244,7 @@ def _defect(one: TextFormat | FileFormat, error: Exception) -> Trouble:
     return Trouble(None, f"could not be read as {one.title}: {DEFECT} ({type(error).__name__})")
 
 
-def _by(one: TextFormat, text: Text) -> list[Extract]:
+def scanned(one: TextFormat, text: Text) -> list[Extract]:
     """What one format makes of a text. A defect of its reader costs what only it could read, and is told."""
     try:
         return list(one.scan(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from gpuwhy.engine.diagnose import diagnose
 from gpuwhy.kb.facts import FactBase, Value
 from gpuwhy.kb.load import load
+from gpuwhy.probes.artefacts import registry
+from gpuwhy.probes.artefacts.contract import Extract, Text, TextFormat
 from gpuwhy.probes.artefacts.read import Gathered, gather
 
 RULER = "_" * 44
@@ -187,3 +190,15 @@ def test_a_report_with_a_dump_of_tens_of_megabytes_is_never_held(tmp_path: Path,
     line = next(one.origin.line for one in gathered.facts if one.id == "gpu.remap_pending")
     before = (START + MEMORY).count("\n") + 4 + (rows // 1024 + 1) * 1024
     assert line == before + QUERY[: QUERY.index("Pending")].count("\n") + 1
+
+
+def test_a_reader_that_fails_costs_only_its_own_section(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_text: Text) -> Iterable[Extract]:
+        raise KeyError("x")
+
+    known = registry.text_formats
+    broken = TextFormat("meminfo", "a broken reader", ("memtotal",), fails)
+    monkeypatch.setattr(registry, "text_formats", lambda lowered: [broken, *known(lowered)])
+    gathered = gather([("bug.log", (START + QUERY + MEMORY).encode())], load().facts)
+    assert {"gpu.name", "host.memory_total_bytes"} <= {one.id for one in gathered.facts}
+    assert any("a broken reader" in one.reason for one in gathered.not_understood)
