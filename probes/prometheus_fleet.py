@@ -16,8 +16,8 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes import prometheus_gpus, prometheus_host, prometheus_triton
 from gpuwhy.probes.prometheus_gpus import Devices
 from gpuwhy.probes.prometheus_http import Client, Kind, QueryError
-from gpuwhy.probes.prometheus_names import quoted, selector
-from gpuwhy.probes.prometheus_page import HostRead, Page, Window
+from gpuwhy.probes.prometheus_names import matchers, quoted, selector
+from gpuwhy.probes.prometheus_page import HostRead, Page, Window, literal
 from gpuwhy.probes.prometheus_targets import INSTANCE, JOB_LABEL, NAMING, Hosts, HostTargets, LabelMap
 
 PAGE_HOSTS = 50
@@ -73,7 +73,7 @@ def find(client: Client, mapping: LabelMap, over: Window) -> Found:
     found = Found(Hosts(mapping))
     jobs: set[str] = set()
     for family, pattern in _FAMILIES.items():
-        match = ", ".join(part for part in (f'__name__=~"{pattern}"', mapping.match) if part)
+        match = matchers(f'__name__=~"{pattern}"', mapping.match)
         names, warnings = client.values("__name__", f"{{{match}}}", over.start, over.end)
         found.names[family] = frozenset(names)
         found.warnings.update(dict.fromkeys(warnings))
@@ -101,15 +101,13 @@ def _targets(client: Client, family: str, found: Found, match: str, over: Window
         return
     instances, _ = client.values(INSTANCE, selector(anchors, match), over.start, over.end)
     for part in _chunks(sorted(instances), TARGETS_AT_ONCE):
-        inside = ", ".join(p for p in (f"{INSTANCE}=~{quoted(_any_of(part))}", match) if p)
+        inside = matchers(f"{INSTANCE}=~{quoted(_any_of(part))}", match)
         series, warnings = client.series(selector(anchors, inside), over.start, over.end)
         found.warnings.update(dict.fromkeys(warnings))
         yield from series
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    from gpuwhy.probes.prometheus_page import literal
-
     return "|".join(map(literal, texts))
 
 
@@ -140,7 +138,7 @@ def _silent(
     wanted = sorted(jobs)
     if not wanted:
         return
-    match = ", ".join(p for p in (f"{JOB_LABEL}=~{quoted(_any_of(wanted))}", mapping.match) if p)
+    match = matchers(f"{JOB_LABEL}=~{quoted(_any_of(wanted))}", mapping.match)
     by = ", ".join((JOB_LABEL, INSTANCE, *mapping.host))
     span = f"[{over.seconds:.0f}s:{over.step:.0f}s]"
     try:

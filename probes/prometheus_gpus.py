@@ -9,7 +9,7 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts import smi_values
 from gpuwhy.probes.artefacts.gpu_metric_names import PARTITION_FACTS
 from gpuwhy.probes.prometheus_http import Series
-from gpuwhy.probes.prometheus_names import IDENTITY, How, Source, dcgm, nvidia_gpu_exporter, selector
+from gpuwhy.probes.prometheus_names import IDENTITY, How, Source, dcgm, nvidia_gpu_exporter, selector, within
 from gpuwhy.probes.prometheus_page import Page, value_of
 from gpuwhy.probes.prometheus_targets import INSTANCE, HostTargets
 
@@ -73,24 +73,15 @@ def add_gpus(
     seen = page.seen(anchors, about, family)
     _describe(page, family, anchors[0], about, devices)
     sources = dcgm() if family == "dcgm" else nvidia_gpu_exporter()
-    for one in _there(sources, names):
-        _read(page, family, one, about, devices, seen)
+    for one, there in within(sources, names):
+        if there:
+            _read(page, family, one, about, devices, seen)
     _events(page, family, names, about, devices)
     if family == "dcgm":
         _xids(page, names, about, devices)
     for host in about:
         for device in devices[host.name].found:
             _lacks(page, host.name, device, dcgm() if family == "dcgm" else nvidia_gpu_exporter(), names)
-
-
-def _there(sources: Iterable[Source], names: frozenset[str]) -> Iterator[Source]:
-    """The sources that the server has metrics of, with only those."""
-    from gpuwhy.kb.records import replace
-
-    for one in sources:
-        kept = tuple(name for name in one.names if name in names)
-        if kept and all(name in names for name in one.divisor):
-            yield replace(one, names=kept)
 
 
 def _describe(page: Page, family: str, anchor: str, about: Sequence[HostTargets], devices: dict[str, Devices]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpuwhy.kb.facts import HOST, Entity
-from gpuwhy.kb.records import replace
 from gpuwhy.probes.prometheus_http import Series
-from gpuwhy.probes.prometheus_names import How, Source, node
+from gpuwhy.probes.prometheus_names import How, Source, node, within
 from gpuwhy.probes.prometheus_page import Page, value_of
 from gpuwhy.probes.prometheus_targets import INSTANCE, HostTargets
 
@@ -22,10 +21,9 @@ def add_host(page: Page, names: frozenset[str], about: Sequence[HostTargets]) ->
     if not about or not anchors:
         return
     seen = page.seen(anchors, about, "node")
-    for one in node():
-        kept = tuple(name for name in one.names if name in names)
-        if kept and all(name in names for name in one.divisor):
-            _read(page, replace(one, names=kept), about, seen)
+    for one, there in within(node(), names):
+        if there:
+            _read(page, one, about, seen)
         elif not one.labels:
             for host in about:
                 page.lack(host.name, one.fact, HOST, f"not exported ({one.names[0]})")

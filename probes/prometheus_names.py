@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from gpuwhy.kb.records import dataclass
+from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.probes.artefacts.gauges import SPREAD
 from gpuwhy.probes.artefacts.gpu_metric_names import ANCIENT, DCGM, EXPORTER, VIOLATIONS, Metric
 
@@ -191,6 +191,14 @@ def node() -> Iterator[Source]:
         yield Source(fact, names, How.LAST, 1.0, "number", ("mountpoint", "fstype"), _REAL_FILE_SYSTEMS)
 
 
+def within(sources: Iterable[Source], names: frozenset[str]) -> Iterator[tuple[Source, bool]]:
+    """Every source with those of its metrics that a server has, and whether they are enough to ask."""
+    for one in sources:
+        kept = tuple(name for name in one.names if name in names)
+        enough = bool(kept) and all(name in names for name in one.divisor)
+        yield (replace(one, names=kept) if enough else one), enough
+
+
 def expression(one: Source, target: Iterable[str], match: str, window: float, step: float) -> str:
     """PromQL that gives the fact of every GPU (host, disk, …) of the targets that match, over a window before now."""
     by = ", ".join((*target, *one.labels))
@@ -223,10 +231,15 @@ def _grown(one: Source, names: tuple[str, ...], by: str, match: str, window: flo
 def selector(names: Iterable[str], match: str, where: str = "") -> str:
     """A selector of series by name and labels."""
     kept = tuple(names)
-    inside = ", ".join(part for part in (match, where) if part)
     if len(kept) == 1:
-        return f"{kept[0]}{{{inside}}}"
-    return '{__name__=~"' + "|".join(kept) + '"' + (f", {inside}" if inside else "") + "}"
+        return f"{kept[0]}{{{matchers(match, where)}}}"
+    named = '__name__=~"' + "|".join(kept) + '"'
+    return f"{{{matchers(named, match, where)}}}"
+
+
+def matchers(*parts: str) -> str:
+    """Matchers of series together; empty ones are left out."""
+    return ", ".join(part for part in parts if part)
 
 
 def quoted(text: str) -> str:

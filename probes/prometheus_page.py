@@ -14,7 +14,7 @@ from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Valu
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.prometheus_http import Answer, Client, Kind, QueryError, Series
-from gpuwhy.probes.prometheus_names import Source, expression, quoted, selector
+from gpuwhy.probes.prometheus_names import Source, expression, matchers, quoted, selector
 from gpuwhy.probes.prometheus_targets import INSTANCE, Hosts, HostTargets
 
 ORIGIN = "prometheus"
@@ -40,11 +40,10 @@ class Window:
 
 @dataclass
 class HostRead:
-    """What was read about a host. `stale`: why its newest samples are not of the end of the window."""
+    """What was read about a host, and when its newest sample is from, in seconds since the epoch."""
 
     facts: dict[tuple[str, Entity], Fact] = field(default_factory=dict)
     absent: dict[tuple[str, Entity], Absent] = field(default_factory=dict)
-    stale: str = ""
     last_seen: float = -math.inf
 
 
@@ -131,7 +130,7 @@ class Page:
         if not found:
             return ""
         alternatives = "|".join(map(literal, found))
-        return ", ".join(part for part in (f"{INSTANCE}=~{quoted(alternatives)}", self.match) if part)
+        return matchers(f"{INSTANCE}=~{quoted(alternatives)}", self.match)
 
     def seen(self, names: Sequence[str], about: Sequence[HostTargets], family: str) -> dict[str, float]:
         """For each target (by address) the seconds between its first and last sample of any of these metrics.
