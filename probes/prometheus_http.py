@@ -13,13 +13,14 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from enum import Enum
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.gathering import plain
+from gpuwhy.probes.http_exchange import Exchange, exchange
 
 TIMEOUT_SECONDS = 60.0
 MAX_BYTES = 64 << 20
@@ -182,28 +183,25 @@ class Client:
         form = urlencode(asked)
         path = f"{self.server.path}/api/v1/{what}" + ("" if post else f"?{form}")
         headers = {"Accept": "application/json", **self.server.headers}
-        connection = self._connection()
+        if post:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        at = self.server
         try:
-            if post:
-                headers["Content-Type"] = "application/x-www-form-urlencoded"
-                connection.request("POST", path, form.encode("ascii"), headers)
-            else:
-                connection.request("GET", path, headers=headers)
-            reply = connection.getresponse()
-            body = reply.read(MAX_BYTES + 1)
-            cut = bool(reply.length)
+            reply = exchange(
+                at.host,
+                at.port,
+                path,
+                headers,
+                form.encode("ascii") if post else None,
+                self.timeout,
+                MAX_BYTES,
+                at.tls,
+                at.ca_file,
+            )
         except (HTTPException, OSError, ValueError) as error:
             raise self._failure(error) from None
-        finally:
-            connection.close()
         self.hangs = 0
-        return self._understood(reply, body, cut)
-
-    def _connection(self) -> HTTPConnection:
-        if not self.server.tls:
-            return HTTPConnection(self.server.host, self.server.port, timeout=self.timeout)
-        context = ssl.create_default_context(cafile=None if self.server.ca_file is None else str(self.server.ca_file))
-        return HTTPSConnection(self.server.host, self.server.port, timeout=self.timeout, context=context)
+        return self._understood(reply)
 
     def _failure(self, error: Exception) -> Exception:
         where = self.server.shown
@@ -222,15 +220,15 @@ class Client:
             return _Again(Kind.TOO_MUCH, "the answer ended before its end")
         return _Again(Kind.UNAVAILABLE, f"{where} cannot be reached: {plain(str(error))}")
 
-    def _understood(self, reply: HTTPResponse, body: bytes, cut: bool) -> tuple[Any, tuple[str, ...]]:
-        status = reply.status
+    def _understood(self, reply: Exchange) -> tuple[Any, tuple[str, ...]]:
+        status, body = reply.status, reply.body
         if len(body) > MAX_BYTES:
             raise QueryError(Kind.TOO_MUCH, f"an answer of more than {MAX_BYTES >> 20} MiB")
         if status in (401, 403):
             raise QueryError(Kind.REFUSED, f"{self.server.shown} refuses access (status {status})")
         if 300 <= status < 400:
             raise QueryError(Kind.REFUSED, f"{self.server.shown} sends elsewhere (status {status}): is there a log-in?")
-        if cut:
+        if reply.left:
             raise _Again(Kind.TOO_MUCH, "the answer ended before its end")
         document = _document(body)
         if document is None and status == 200 and b"<html" in body[:2000].lower():
@@ -240,7 +238,7 @@ class Client:
         if document is not None and document.get("status") == "success":
             found = document.get("warnings")
             return document.get("data"), tuple(_said(one) for one in found) if isinstance(found, list) else ()
-        raise _error(status, document or {}, reply.getheader("Retry-After"))
+        raise _error(status, document or {}, reply.retry_after)
 
 
 class _Again(Exception):

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.gathering import plain
+from gpuwhy.probes.http_exchange import exchange
 
 TIMEOUT_SECONDS = 5.0
 MAX_BYTES = 16 << 20
@@ -89,31 +90,21 @@ class Reply:
 
 def read(at: Address, path: str, post: bytes | None = None, timeout: float = TIMEOUT_SECONDS) -> Reply:
     """One request. Never raises for what the other side does: the reply says what went wrong."""
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from http.client import HTTPException
 
-    connection = (
-        HTTPSConnection(at.host, at.port, timeout=timeout)
-        if at.tls
-        else HTTPConnection(at.host, at.port, timeout=timeout)
-    )
     headers = {"Content-Type": "application/json", **at.headers} if post is not None else dict(at.headers)
     try:
-        connection.request("GET" if post is None else "POST", path, post, headers)
-        answer = connection.getresponse()
-        body = answer.read(MAX_BYTES + 1)
-        left = answer.length
+        answer = exchange(at.host, at.port, path, headers, post, timeout, MAX_BYTES, at.tls)
     except HTTPException as error:
         words = plain(str(error)) or type(error).__name__
         return Reply(reason=f"{at.shown} does not speak HTTP ({words[:60]}): is it the gRPC port?", not_http=True)
     except (OSError, ValueError) as error:
         return _failed(at, error, timeout)
-    finally:
-        connection.close()
-    if len(body) > MAX_BYTES:
+    if len(answer.body) > MAX_BYTES:
         return Reply(answer.status, b"", f"{at.shown}{path} answers with more than {MAX_BYTES >> 20} MiB")
-    if left:
-        return Reply(answer.status, b"", f"{at.shown} ended its answer early, {left} bytes before its end")
-    return Reply(answer.status, body, _status(at, path, answer.status))
+    if answer.left:
+        return Reply(answer.status, b"", f"{at.shown} ended its answer early, {answer.left} bytes before its end")
+    return Reply(answer.status, answer.body, _status(at, path, answer.status))
 
 
 def _failed(at: Address, error: OSError | ValueError, timeout: float) -> Reply:
