@@ -128,6 +128,13 @@ def test_what_keeps_a_likely_cause_from_being_confirmed_is_asked() -> None:
     assert question.fact == "job.flag"
 
 
+def test_what_would_exclude_but_may_stay_unknown_is_not_waited_for() -> None:
+    ignored = Exclusion(FLAG, "flagged", demotes=False)
+    some = [signature("sig.a", "job", All((TRAINS, is_("job.share", "gt", 0.5))), excludes=(ignored,))]
+    found = asked(askable(job__flag="question", job__share="reading"), some, fact("job.mode", "train"))
+    assert [one.fact for one in found] == ["job.share"]
+
+
 def test_the_answers_a_person_may_give_come_with_the_question() -> None:
     specs = askable(job__mode="question")
     answers = (Answer("train", "it trains"), Answer("serve", "it serves"))
