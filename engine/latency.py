@@ -88,7 +88,8 @@ def _latency(work: Work, machine: Machine) -> Latency:
     step = read_bytes(work) / machine.gpus / machine.bandwidth_bytes_per_second
     slow = held_bytes(work) / machine.gpus / machine.bandwidth_bytes_per_second / DECODE_LOW_SHARE
     slow += exchange_seconds(work, machine)
-    chunk = _prefill_seconds(work, machine.gpus * rate, min(PREFILL_TOKENS, work.prompt_tokens)) / PREFILL_LOW_SHARE
+    before = _prefill_seconds(work, machine.gpus * rate, max(0, work.prompt_tokens - PREFILL_TOKENS))
+    chunk = (fill - before) / PREFILL_LOW_SHARE  # the last step of a prompt, whose tokens attend to all before
     token = Latency(step, slow + (chunk if _is_interrupted(work) else 0.0))
     most = fill / PREFILL_LOW_SHARE + slow
     answer = work.answer_tokens
@@ -110,8 +111,10 @@ def prefill_budget(work: Work, machine: Machine) -> int | None:
         return None
     slow = held_bytes(work) / machine.gpus / machine.bandwidth_bytes_per_second / DECODE_LOW_SHARE
     left = work.token_seconds - slow - exchange_seconds(work, machine)
-    active = work.shape.active_parameters or work.shape.parameters
-    return max(0, int(left * rate * machine.gpus * PREFILL_LOW_SHARE / (2.0 * active)))
+    shape = work.shape
+    # a token at the end of the prompt attends to all of it: twice what its tokens do in the mean
+    each = 2.0 * (shape.active_parameters or shape.parameters) + 4.0 * shape.layers * shape.hidden * work.prompt_tokens
+    return max(0, int(left * rate * machine.gpus * PREFILL_LOW_SHARE / each))
 
 
 def read_bytes(work: Work) -> float:

@@ -87,6 +87,17 @@ def test_prefill_of_others_comes_between_tokens_unless_answers_are_long() -> Non
     assert short > 0.1 > long
 
 
+def test_the_last_step_of_a_long_prompt_attends_to_all_of_it() -> None:
+    alone, other = (latency(served(sequence=32_768, concurrency=one), types()[A100]).token_most for one in (1, 2))
+    # weights are held once, keys and values (524,288 bytes a token) twice; the others' step is of 2048 tokens, the last
+    # of 32,768: 2048 x 2 x 7.7e9 + 2 x 32 x 4096 x (32,768^2 - 30,720^2) operations at 45 % of 312 TFLOPS
+    held = 32_768 * 524_288 / 2039e9 / 0.5
+    step = (2048 * 2 * 7.7e9 + 2 * 32 * 4096 * (32_768**2 - 30_720**2)) / 312e12 / 0.45
+    assert alone is not None
+    assert other is not None
+    assert other - alone == pytest.approx(held + step)
+
+
 def test_the_first_token_takes_at_least_the_prompt_at_the_full_rate() -> None:
     times = latency(served(), types()[A100])
     # 2 x 7.7e9 x 2048 + 2 x 32 layers x 4096 x 2048^2 operations at 312 TFLOPS
@@ -149,9 +160,10 @@ def test_of_several_experts_only_those_that_are_chosen_are_read() -> None:
 
 def test_the_prefill_of_a_step_that_keeps_the_time() -> None:
     work = served(concurrency=2, token_seconds=0.1)
-    # 0.1 s less (15.4e9 + 2 x 2048 x 524,288) / 2039e9 / 0.5, at 45 % of 312 TFLOPS, 2 x 7.7e9 operations a token
+    # 0.1 s less (15.4e9 + 2 x 2048 x 524,288) / 2039e9 / 0.5, at 45 % of 312 TFLOPS; a token takes 2 x 7.7e9
+    # operations, and at the end of a prompt of 2048 another 4 x 32 x 4096 x 2048
     left = 0.1 - (15.4e9 + 2 * 2048 * 524_288) / 2039e9 / 0.5
-    assert prefill_budget(work, types()[A100]) == int(left * 312e12 * 0.45 / (2 * 7.7e9))
+    assert prefill_budget(work, types()[A100]) == int(left * 312e12 * 0.45 / (2 * 7.7e9 + 4 * 32 * 4096 * 2048))
 
 
 def test_no_step_is_small_enough_where_decoding_alone_takes_too_long() -> None:
