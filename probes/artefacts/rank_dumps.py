@@ -139,8 +139,9 @@ def _of_stalls(stalls: Sequence[_Stall]) -> Iterator[Reading]:
     blocked = {rank for one in stalls for rank, call in one.calls.items() if not call.finished}
     differing = next((one for one in stalls if _kinds(one.calls.values()) > 1), None)
     rooted = next((one for one in stalls if set(one.absent) - blocked), None)
-    crossed = next((one for one in stalls if one.absent and not set(one.absent) - blocked), None)
-    root = differing or rooted or crossed or max(stalls, key=lambda one: len(one.calls))
+    hanging = next((one for one in stalls if not one.absent), None)  # what others wait for, if their ranks wait here
+    crossed = None if hanging else next((one for one in stalls if not set(one.absent) - blocked), None)
+    root = differing or rooted or hanging or crossed or stalls[0]
     yield from _of_root(root)
     if any(len(one.calls) > 1 for one in stalls):  # a single dump has nothing to agree with
         yield _reading("comm.dump_mismatch", differing is not None)

@@ -204,6 +204,21 @@ def test_two_ranks_that_use_two_groups_in_different_orders() -> None:
     assert statuses(gathered)["comm.rank-desync"] == "likely"
 
 
+@pytest.mark.parametrize("there", [True, False], ids=["all-called-it", "one-dump-lacks"])
+def test_who_waits_for_a_rank_that_hangs_in_another_group_has_no_crossed_order(there: bool) -> None:
+    """Rank 0 waits for rank 1, which hangs with rank 2 in another group: that exchange is the root, not an order."""
+    groups = {"1": "[0, 1]", "2": "[1, 2]"}
+    waits = dump(call(1, "started", group=DATA), ranks="[0, 1, 2]", **groups)
+    gathered = read(
+        dump(call(1, "started", group=TENSOR), ranks="[0, 1, 2]", **groups), waits, waits if there else {}, log=TIMEOUT
+    )
+    found, status = values(gathered), statuses(gathered)
+    assert "comm.dump_crossed_ranks" not in found
+    assert found["comm.dump_stuck_ranks"] == ("1, 2" if there else "1")
+    assert status.get("comm.rank-desync") not in ("likely", "confirmed")
+    assert status["comm.hung-collective" if there else "comm.missing-rank"] == ("confirmed" if there else "possible")
+
+
 def test_a_root_that_has_finished_a_broadcast_says_nothing_of_when_the_others_wrote_theirs() -> None:
     """A broadcast ends on its root before the others have called it: rank 1 never called anything."""
     root = dump(call(1, name="broadcast"), call(2, "started"), ranks="[0, 1]")
