@@ -232,6 +232,19 @@ REPORTS: tuple[Report, ...] = (
         negative=True,
     ),
     _report(
+        "said.gpu_not_seen",
+        r"\b(?:tensorflow|torch|pytorch|jax|keras)",
+        r"(?:\b(?:not|never|cannot|unable to|fails? to|failed to)|n'?t) (?:able to )?(?:detect|see|find|"
+        r"recogni[sz]e|list)(?:s|ed|ing)? (?:the |my |any |a )?(?:NVIDIA )?GPUs?\b"
+        r"(?! (?:memory|usage|leak|process|problem))",
+        r"\bGPUs? (?:(?:is|are|was|were|still) ){0,2}not (?:being )?(?:detected|recogni[sz]ed|found|visible|listed|"
+        r"seen)\b",
+        r"\bno GPUs? (?:is |are |was |were )?(?:detected|found|visible|listed|recogni[sz]ed|seen)\b",
+        r"\bNum GPUs Available:? {0,4}0\b",
+        r"\blist_physical_devices\(['\"]GPU['\"]\)\)?\s{0,4}\[\]",
+        negative=True,
+    ),
+    _report(
         "said.peer_access_avoided",
         r"\b(?:nccl|gpus|acs|p2p)",
         r"\b(?:works?|worked|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|no hang|(?:runs?|running|trains?) "

@@ -57,6 +57,9 @@ REPORTED = [
     ("said.hangs", "The job does not end but hangs: NCCL INFO Channel 00"),
     ("said.peer_access_avoided", "On two GPUs it does not work without NCCL_P2P_DISABLE=1."),
     ("said.peer_access_avoided", "NCCL runs fine with NCCL_P2P_DISABLE=1."),
+    ("said.gpu_not_seen", "TensorFlow does not detect my GPU."),
+    ("said.gpu_not_seen", "With tensorflow 2.10 the GPU is not recognized."),
+    ("said.gpu_not_seen", "tensorflow: Num GPUs Available: 0"),
 ]
 
 
@@ -109,6 +112,8 @@ def test_machines_and_bandwidth_in_a_sentence() -> None:
         "It never hangs with NCCL version 2.21.",
         "Training on 2 GPUs of our GPUs is not slower.",
         "It hangs.",
+        "TensorFlow cannot find a GPU memory leak.",
+        "If TensorFlow does not detect the GPU, install a driver.",
         "Several models are served on the same GPU.",
         "Training on the GPU never runs out of memory.",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.59GiB: no failure, but slower.",
