@@ -74,7 +74,9 @@ _COLLECTIVE = re.compile(r"(?P<operation>[a-z]{4,20})_(?P<size>\d{1,15})_(?P<wha
 _LOOPBACK = re.compile(r"(?P<tool>ib|IB)_(?:write|read|send)_(?:bw_)?\d{1,12}(?:_[\w-]{1,40})?")
 _DISK = re.compile(r"(?P<disk>[\w.-]{1,60}?)_(?P<mode>seq|rand)_read_(?P<what>bs|read_iops)")
 _BURN = re.compile(r"gpu_(?P<gpu>\d{1,3})_pass")
-_ISSUE = re.compile(r"(?P<benchmark>[A-Za-z][\w-]{1,60})(?::[\w.-]{1,60})?/[^\s(]{1,200}\((?P<how>[^)\n]{1,200})")
+_ISSUE = re.compile(r"(?P<benchmark>[A-Za-z][\w-]{1,60})(?::[\w.-]{1,60})?/(?P<metric>[^\s(]{1,200})\([^)\n]{1,200}")
+_OF_HOST = re.compile(r"(?i)h2d|d2h|cpu|host")
+"""Copies over the host's link, by their metric; others are within the GPU or between GPUs."""
 _NO_NETWORK = (None, "default", "nvlink")
 """Annotations of NCCL runs that use the best path there is; others (`ib-only`, `gdr-only`) leave NVLink out."""
 _KINDS: Mapping[str, str] = {
@@ -298,9 +300,11 @@ class _Reader:
         if accepted or not isinstance(details, str) or not details:
             return
         yield Reading("host.benchmark_issue", details[:300], line, details[:200])
-        kinds = [_KINDS.get(one["benchmark"], "other") for one in _ISSUE.finditer(details[:20_000])]
-        if kinds:
-            yield Reading("host.benchmark_issue_kind", kinds[0], line, details[:200])
+        if first := _ISSUE.search(details[:20_000]):
+            kind = _KINDS.get(first["benchmark"], "other")
+            if kind == "copies" and not _OF_HOST.search(first["metric"]):
+                kind = "other"
+            yield Reading("host.benchmark_issue_kind", kind, line, details[:200])
 
 
 FORMAT = FileFormat(NAME, "Results and diagnosis of SuperBench", accepts, read)

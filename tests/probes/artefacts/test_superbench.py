@@ -124,6 +124,19 @@ def test_of_several_nodes_the_first_is_read_and_the_others_are_told() -> None:
     assert told == ["1 more node(s) in it: only vm-07 was read; `gpuwhy audit` reads each"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "kind"),
+    [
+        ("gpu-copy-bw:perf/cpu_to_gpu0_by_dma_under_numa0_bw", "copies"),
+        ("gpu-copy-bw:perf/gpu0_to_gpu1_read_by_sm_bw", "other"),
+        ("mem-bw/d2d_bw:0", "other"),
+    ],
+)
+def test_only_copies_over_the_link_of_the_host_speak_of_it(metric: str, kind: str) -> None:
+    issue = {"index": "n", "Issue Details": f"{metric}(B/L: 25.0000 VAL: 12.5000)", "mem-bw/h2d_bw:0": 25.0}
+    assert values(read(issue))["host.benchmark_issue_kind", HOST] == kind
+
+
 def test_a_line_that_was_cut_is_told_and_the_whole_ones_are_read() -> None:
     content = json.dumps({"node": "a", "mem-bw/h2d_bw:0": 25.0}) + "\n" + json.dumps(NODE)[:100]
     for raw in (content.encode(), gzip.compress(content.encode())):
