@@ -43,7 +43,7 @@ def questions(
     """Questions worth asking, best first. `base` holds the given facts, without derived ones.
 
     `areas` are those of the trouble that a person came with: as long as no cause in them stands, all of them are asked
-    about.
+    about. Then, and where no fact alone would change anything, facts that decide together are asked for one by one.
     """
     open_ones = [one for one in found if one.status in (Status.LIKELY, Status.POSSIBLE)]
     unheard = _unheard(kb, found, areas)
@@ -61,7 +61,10 @@ def questions(
         if fact.id not in wanted:
             tried.append((fact, _entity(fact, JOB, world)))
     now.update(dict.fromkeys((*asleep, *unheard)))
-    asked = [_worth(kb, base, fact, entity, now, language, bool(unheard)) for fact, entity in tried]
+    for in_part in (True,) if unheard else (False, True):
+        asked = [_worth(kb, base, fact, entity, now, language, in_part) for fact, entity in tried]
+        if any(asked):
+            break
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
 
 
@@ -140,8 +143,9 @@ def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) ->
             while todo:
                 name = todo.pop(0)
                 spec = kb.facts[name]
-                if name not in wanted and (spec.ask or spec.obtain):
-                    wanted[name] = (spec, _entity(spec, result.entity, world))
+                entity = _entity(spec, result.entity, world)
+                if name not in wanted and (spec.ask or spec.obtain) and not world.has(name, entity):
+                    wanted[name] = (spec, entity)
                 todo.extend(
                     read for read in givers.get(name, ()) if read not in todo and read != name and read not in wanted
                 )
@@ -178,11 +182,11 @@ def _worth(
     entity: Entity,
     now: Mapping[str, Status | None],
     language: str,
-    searching: bool,
+    in_part: bool,
 ) -> Question | None:
     """The question about a fact, if answers to it would change a conclusion; `now` is how those stand.
 
-    While `searching` for a first cause, a fact that only together with others decides anything is asked for as well.
+    With `in_part`, a fact that only together with others decides anything is asked for as well.
     """
     read = needs_of(kb)
     touched = {name for outline in kb.signatures.outlines if spec.id in read[outline.id] for name in outline.about}
@@ -193,7 +197,7 @@ def _worth(
     derived = frozenset().union(*(read[one.id] for one in concerned))
     outcomes = [_outcome(kb, base, spec, entity, value, concerned, derived) for value in _answers(kb, spec, concerned)]
     separates = tuple(sorted(name for name in names if len({outcome.get(name) for outcome in outcomes}) > 1))
-    if not separates and not searching:
+    if not separates and not in_part:
         return None
     cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
     effort = cheapest.effort if cheapest else "question"

@@ -89,7 +89,8 @@ class _Writer:
         told = say(one.spec.collect, self.report.language)
         if one.lead is None and not self.report.gathered.formats:
             self.block("  read", "no known format was found; `gpuwhy formats` lists what is read")
-        if told and (one.lead is None or one.spec.kind == "evidence"):
+        offered = any(offer.offered for offer in one.fixes)
+        if told and not offered and (one.lead is None or one.spec.kind == "evidence"):
             self.block("  collect", told)
 
     def fixes(self, one: Conclusion, full: bool) -> None:
