@@ -144,7 +144,8 @@ def _wanted(kb: KnowledgeBase, open_ones: Iterable[Conclusion], world: World) ->
                 name = todo.pop(0)
                 spec = kb.facts[name]
                 entity = _entity(spec, result.entity, world)
-                if name not in wanted and (spec.ask or spec.obtain) and not world.has(name, entity):
+                tells = (spec.ask or spec.obtain) and not world.has(name, entity)
+                if name not in wanted and tells and not _one_of_several(spec, result.entity, world):
                     wanted[name] = (spec, entity)
                 todo.extend(
                     read for read in givers.get(name, ()) if read not in todo and read != name and read not in wanted
@@ -173,6 +174,11 @@ def _missing(result: SignatureResult) -> Iterable[str]:
 def _entity(spec: FactSpec, near: Entity, world: World) -> Entity:
     """Whom a question about a fact is about: the entity whose fact `near` sees, or a first one of its kind."""
     return world.home(spec.id, near) or {"job": JOB, "host": HOST}.get(spec.entity, Entity(spec.entity, "0", HOST))
+
+
+def _one_of_several(spec: FactSpec, near: Entity, world: World) -> bool:
+    """Whether `near` sees several that a fact could be of: an answer about one of them tells it nothing."""
+    return world.home(spec.id, near) is None and len(world.entities(spec.entity)) > 1
 
 
 def _worth(

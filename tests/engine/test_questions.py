@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pytest
+
 from gpuwhy.engine.diagnose import diagnose
 from gpuwhy.engine.model import Question
 from gpuwhy.kb.conditions import All, Not
@@ -101,9 +103,8 @@ def test_the_question_is_about_the_gpu_that_is_there() -> None:
 def test_a_second_gpu_of_which_no_rule_reads_anything_is_not_forgotten() -> None:
     some = [signature("sig.a", "job", is_("gpu.hot", "eq", True))]
     facts = [fact("gpu.watts", 5.0, gpu(number)) for number in range(2)]
-    assert (
-        asked(askable(gpu__hot="reading"), some, *facts) == []
-    )  # an answer about one of two says nothing of "the" GPU
+    # an answer about one of two says nothing of "the" GPU
+    assert asked(askable(gpu__hot="reading"), some, *facts) == []
 
 
 def test_the_question_about_one_gpu_of_two_is_about_that_one() -> None:
@@ -163,12 +164,25 @@ def test_where_nothing_is_known_the_trouble_says_what_is_asked_about() -> None:
     assert asked_about(specs, ("slow",)) == ["job.flag"]  # it opens the way to either cause
 
 
-def test_a_fact_that_decides_only_with_another_is_asked_while_no_cause_is_known() -> None:
+PARTS = [derivation("job.share", "job", "job.total / host.cores")]
+
+
+@pytest.mark.parametrize("areas", [(), ("slow",)], ids=["no trouble named", "something is slow"])
+def test_facts_that_decide_only_together_are_asked_where_none_decides_alone(areas: tuple[str, ...]) -> None:
     specs = askable(job__total="reading", host__cores="reading")
-    parts = [derivation("job.share", "job", "job.total / host.cores")]
     unknown = fact("job.flag", False)
-    assert asked_about(specs, (), unknown, derivations=parts) == []
-    assert set(asked_about(specs, ("slow",), unknown, derivations=parts)) == {"job.total", "host.cores"}
+    assert set(asked_about(specs, areas, unknown, derivations=PARTS)) == {"job.total", "host.cores"}
+
+
+def test_a_fact_that_decides_alone_is_asked_before_those_that_decide_together() -> None:
+    specs = askable(job__total="reading", host__cores="reading", job__share="reading")
+    assert asked_about(specs, (), fact("job.flag", False), derivations=PARTS) == ["job.share"]
+
+
+def test_what_is_known_already_is_not_asked() -> None:
+    specs = askable(job__total="reading", host__cores="reading")
+    known = (fact("job.flag", False), fact("job.total", 4.0))
+    assert asked_about(specs, (), *known, derivations=PARTS) == ["host.cores"]
 
 
 def test_once_a_cause_stands_the_others_of_its_area_are_left_alone() -> None:
