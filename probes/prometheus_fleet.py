@@ -16,8 +16,8 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes import prometheus_gpus, prometheus_host, prometheus_triton
 from gpuwhy.probes.prometheus_gpus import Devices
 from gpuwhy.probes.prometheus_http import Client, Kind, QueryError
-from gpuwhy.probes.prometheus_names import matchers, quoted, selector
-from gpuwhy.probes.prometheus_page import HostRead, Page, Window, literal
+from gpuwhy.probes.prometheus_names import literal, matchers, quoted, selector
+from gpuwhy.probes.prometheus_page import HostRead, Page, Window
 from gpuwhy.probes.prometheus_targets import INSTANCE, JOB_LABEL, NAMING, Hosts, HostTargets, LabelMap
 
 PAGE_HOSTS = 50

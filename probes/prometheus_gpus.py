@@ -9,7 +9,16 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts import smi_values
 from gpuwhy.probes.artefacts.gpu_metric_names import PARTITION_FACTS
 from gpuwhy.probes.prometheus_http import Series
-from gpuwhy.probes.prometheus_names import IDENTITY, How, Source, dcgm, nvidia_gpu_exporter, selector, within
+from gpuwhy.probes.prometheus_names import (
+    BLANK_32,
+    IDENTITY,
+    How,
+    Source,
+    dcgm,
+    nvidia_gpu_exporter,
+    selector,
+    within,
+)
 from gpuwhy.probes.prometheus_page import Page, value_of
 from gpuwhy.probes.prometheus_targets import INSTANCE, HostTargets
 
@@ -26,15 +35,16 @@ EXPORTER_ANCHORS = ("nvidia_smi_gpu_info", "nvidia_smi_temperature_gpu", "nvidia
 _DESCRIPTIONS = ("modelName", "name", "index", "pci_bus_id", "DCGM_FI_DRIVER_VERSION", "driver_version",
                  "GPU_I_PROFILE")  # fmt: skip
 _PODS = (("exported_namespace", "exported_pod"), ("namespace", "pod"), ("pod_namespace", "pod_name"))
-_XIDS = ("DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR", "dcgm_xid_errors")
+XIDS = ("DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR", "dcgm_xid_errors")
 _XID_COUNTS = "DCGM_EXP_XID_ERRORS_COUNT"
-_EVENT_BITS = {
+CLOCK_EVENTS = {
     "dcgm": ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS"),
     "nvidia_gpu_exporter": (
         "nvidia_smi_clocks_event_reasons_active",
         "nvidia_smi_clocks_throttle_reasons_active",
     ),
 }
+"""The metrics of the last Xid code, and by exporter those of the bits of clock events."""
 
 
 @dataclass
@@ -163,7 +173,7 @@ def _events(
     page: Page, family: str, names: frozenset[str], about: Sequence[HostTargets], devices: dict[str, Devices]
 ) -> None:
     """Clock events: active if they were in half of the moments, with the share beside it."""
-    kept = tuple(one for one in _EVENT_BITS[family] if one in names)
+    kept = tuple(one for one in CLOCK_EVENTS[family] if one in names)
     if not kept:
         return
     facts = tuple(fact for _, fact in smi_values.EVENT_BITS)
@@ -187,7 +197,7 @@ def _moments(
     step = max(page.window.step, page.window.seconds / MOMENTS)
 
     def question(match: str) -> str:
-        return f"max by ({by}) ({selector(metrics, match)} < 2147483632)"
+        return f"max by ({by}) ({selector(metrics, match)}{BLANK_32})"
 
     for host, one in page.series(question, about, family, facts, step):
         device = devices[host.name].of(one.labels)
@@ -199,7 +209,7 @@ def _moments(
 def _xids(page: Page, names: frozenset[str], about: Sequence[HostTargets], devices: dict[str, Devices]) -> None:
     """Xid errors of the window. The exporter keeps the last code for good: what it was at the start is not of now."""
     codes: dict[tuple[str, Entity], dict[int, None]] = {}
-    kept = tuple(one for one in _XIDS if one in names)
+    kept = tuple(one for one in XIDS if one in names)
     for host, device, values in _moments(page, "dcgm", kept, about, devices, ("xid.code",)) if kept else ():
         before = int(values[0])
         new = [int(value) for number, value in enumerate(values) if number and value and value != values[number - 1]]

@@ -6,6 +6,7 @@ https://github.com/prometheus/node_exporter . Everything is computed by the serv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
@@ -53,7 +54,7 @@ class Source:
 
 
 _QUANTILES = {0.0: How.LOWEST, 0.1: How.TENTH, 0.9: How.NINETIETH, 1.0: How.HIGHEST}
-_BLANK_32, _BLANK_64 = " < 2147483632", " < 140737488355328"
+BLANK_32, _BLANK_64 = " < 2147483632", " < 140737488355328"
 """Values from which on DCGM means that there is none: of 32-bit fields, and of those that may be larger."""
 _LARGE = ("bytes_per_second",)
 
@@ -111,7 +112,7 @@ def nvidia_gpu_exporter() -> Iterator[Source]:
 
 
 def _of(metric: Metric, names: tuple[str, ...]) -> Iterator[Source]:
-    fact, limit = metric.fact, _BLANK_64 if metric.fact.endswith(_LARGE) else _BLANK_32
+    fact, limit = metric.fact, _BLANK_64 if metric.fact.endswith(_LARGE) else BLANK_32
 
     def source(fact: str, how: How, kind: str = metric.kind) -> Source:
         return Source(fact, names, how, metric.factor, kind, limit=limit)
@@ -125,7 +126,7 @@ def _of(metric: Metric, names: tuple[str, ...]) -> Iterator[Source]:
     for other, share in SPREAD.get(fact, ()):
         yield source(other, _QUANTILES[share])
     if fact == "gpu.utilization_share":
-        yield source("gpu.sample_count", How.COUNT, "count")
+        yield Source("gpu.sample_count", names, How.COUNT, kind="count", limit=limit)
     if fact in _GROWING:
         other, how, kind = _GROWING[fact]
         yield source(other, how, kind)
@@ -240,6 +241,14 @@ def selector(names: Iterable[str], match: str, where: str = "") -> str:
 def matchers(*parts: str) -> str:
     """Matchers of series together; empty ones are left out."""
     return ", ".join(part for part in parts if part)
+
+
+_SPECIAL = re.compile(r"([.+*?()|\[\]{}^$\\])")
+
+
+def literal(text: str) -> str:
+    """Text as a regular expression of RE2 that fits only it."""
+    return _SPECIAL.sub(r"\\\1", text)
 
 
 def quoted(text: str) -> str:

@@ -7,14 +7,13 @@ with the server's words.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.prometheus_http import Answer, Client, Kind, QueryError, Series
-from gpuwhy.probes.prometheus_names import Source, expression, matchers, quoted, selector
+from gpuwhy.probes.prometheus_names import Source, expression, literal, matchers, quoted, selector
 from gpuwhy.probes.prometheus_targets import INSTANCE, Hosts, HostTargets
 
 ORIGIN = "prometheus"
@@ -160,14 +159,6 @@ class Page:
         if seen is None or seen < 2 * self.window.step:
             return None
         return value if seen >= SETTLED_SHARE * self.window.seconds else value * self.window.seconds / seen
-
-
-_SPECIAL = re.compile(r"([.+*?()|\[\]{}^$\\])")
-
-
-def literal(text: str) -> str:
-    """Text as a regular expression of RE2 that fits only it."""
-    return _SPECIAL.sub(r"\\\1", text)
 
 
 def value_of(one: Source, number: float) -> Value | None:

@@ -106,6 +106,8 @@ tests:
       # clocks are cut for heat (bit 0x40) in all of the last ten minutes
       - {series: 'DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{job="d",instance="c:9400",gpu="0"}', values: "0x10 64x30"}
       - {series: 'DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{job="d",instance="c:9400",gpu="1"}', values: "4x40"}
+      # one GPU has nothing to do, in each of the twenty looks of the window
+      - {series: 'DCGM_FI_DEV_GPU_UTIL{job="d",instance="f:9400",gpu="0"}', values: "0x40"}
       # a row remap failed on a card of nvidia_gpu_exporter
       - {series: 'nvidia_smi_remapped_rows_failure{job="s",instance="e:9835",uuid="u1"}', values: "1x40"}
     alert_rule_test:
@@ -118,6 +120,10 @@ tests:
     promql_expr_test:
       - {expr: 'sum by (gpu) (gpuwhy:gpu_event_hardware_thermal_slowdown_sample_share)', eval_time: 20m,
          exp_samples: [{labels: '{gpu="0"}', value: 1}, {labels: '{gpu="1"}', value: 0}]}
+      - {expr: 'gpuwhy:gpu_sample_count{instance="f:9400"} >= bool 20', eval_time: 20m,
+         exp_samples: [{labels: '{job="d", instance="f:9400", gpu="0"}', value: 1}]}
+      - {expr: 'gpuwhy:gpu_idle_over_samples{instance="f:9400"}', eval_time: 20m, exp_samples: [
+         {labels: 'gpuwhy:gpu_idle_over_samples{job="d", instance="f:9400", gpu="0"}', value: 1}]}
       - {expr: 'count by (instance, status) (ALERTS{conclusion="hardware.memory-errors", alertstate="firing"})',
          eval_time: 20m, exp_samples: [{labels: '{instance="e:9835", status="confirmed"}', value: 1}]}
 """

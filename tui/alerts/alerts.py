@@ -1,4 +1,4 @@
-"""Signatures as alert rules: one where the conclusion is confirmed, one where it is likely."""
+"""Signatures as alert rules: one where the conclusion is confirmed, one where it is likely, as far as it can be."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ def _alerts(one: Signature, made: Recordings, family: str) -> Iterator[Alert]:
     if sure is not None:
         confirmed = " and ".join([f"({base})", *sure])
         yield Alert(one, CONFIRMED, confirmed, family)
+        if set(sure) <= set(holds):  # what holds is confirmed by itself: it is never only likely
+            return
         base = f"({base}) unless ({confirmed})"
     yield Alert(one, LIKELY, base, family)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from gpuwhy.kb.conditions import All, Any_, Comparison, Condition, FactRef, Operator, Over
 from gpuwhy.kb.expressions import Call, Expression, FactValue, Number
 from gpuwhy.kb.records import dataclass
-from gpuwhy.probes.prometheus_names import quoted
+from gpuwhy.probes.prometheus_names import literal, quoted
 
 TARGET = ("job", "instance", "node", "Hostname", "hostname")
 LABELS: Mapping[str, tuple[str, ...]] = {
@@ -153,7 +153,7 @@ class Translator:
             return f"max without ({VALUE}) ({found.name})" if wanted else None
         values = one.value if isinstance(one.value, tuple) else (one.value,)
         same = wanted is (one.op is not Operator.NE)
-        pattern = "|".join(str(value) for value in values)
+        pattern = "|".join(literal(str(value)) for value in values)
         matching = f"{found.name}{{{VALUE}{'=~' if same else '!~'}{quoted(pattern)}}}"
         return f"max without ({VALUE}) ({matching})"
 

@@ -9,8 +9,9 @@ from gpuwhy.kb.model import Derivation, KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.probes.artefacts.gpu_metric_names import PARTITION_FACTS
 from gpuwhy.probes.artefacts.smi_values import EVENT_BITS
-from gpuwhy.probes.prometheus_gpus import DCGM_ANCHORS, EXPORTER_ANCHORS
+from gpuwhy.probes.prometheus_gpus import CLOCK_EVENTS, DCGM_ANCHORS, EXPORTER_ANCHORS, XIDS
 from gpuwhy.probes.prometheus_names import (
+    BLANK_32,
     Source,
     dcgm,
     expression,
@@ -33,10 +34,7 @@ from gpuwhy.tui.alerts.promql import (
 GPU, NODE, TRITON = "gpu", "node", "triton"
 FAMILIES = (GPU, NODE, TRITON)
 _GPU_LABELS = ("gpu", "UUID", "uuid")
-_XIDS = ("DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR", "dcgm_xid_errors")
-_BITS = ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS",
-         "nvidia_smi_clocks_event_reasons_active", "nvidia_smi_clocks_throttle_reasons_active")  # fmt: skip
-_BLANK = " < 2147483632"
+_EVENTS = tuple(metric for one in CLOCK_EVENTS.values() for metric in one)
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def _events(window: float, step: float) -> Iterator[tuple[str, str]]:
     """Clock events: the share of moments in which their bit is set."""
     by = ", ".join(LABELS["gpu"])
     for bit, fact in EVENT_BITS:
-        inner = f"max by ({by}) (floor(({selector(_BITS, '')}{_BLANK}) / {bit}) % 2)"
+        inner = f"max by ({by}) (floor(({selector(_EVENTS, '')}{BLANK_32}) / {bit}) % 2)"
         share = f"avg_over_time(({inner})[{window:.0f}s:{step:.0f}s])"
         yield f"{fact}_sample_share", share
         yield fact, f"({share} >= bool 0.5)"
@@ -129,8 +127,8 @@ def _events(window: float, step: float) -> Iterator[tuple[str, str]]:
 def _xids(kb: KnowledgeBase, window: float, step: float) -> Iterator[tuple[str, str]]:
     """The last Xid code that appeared within the window, and its class in the catalogue."""
     by = ", ".join(LABELS["gpu"])
-    series = f"max by ({by}) ({selector(_XIDS, '')} > 0)"
-    whole = f"(max by ({by}) ({selector(_XIDS, '')}))[{window:.0f}s:{step:.0f}s]"
+    series = f"max by ({by}) ({selector(XIDS, '')} > 0)"
+    whole = f"(max by ({by}) ({selector(XIDS, '')}))[{window:.0f}s:{step:.0f}s]"
     yield "gpu.xid_first", f"({series} and (changes({whole}) > 0))"
     first = series_name("gpu.xid_first")
     yield "gpu.xid_worst", first

@@ -33,13 +33,6 @@ class Verification:
     because: str
     figures: tuple[Compared, ...] = ()
 
-    @property
-    def told(self) -> str:
-        """All of it in lines for a person."""
-        lines = [f"{self.outcome.upper()}: {self.because}"]
-        lines += [f"{one.fact}: before {one.before}, after {one.after} ({one.wanted})" for one in self.figures]
-        return "\n".join(lines)
-
 
 def verify(kb: KnowledgeBase, fix: Fix, conclusion: str, before: Report, after: Report | None) -> Verification:
     """What a report made from readings after the fix says against the one before."""

@@ -58,7 +58,7 @@ def export_command(
     """Write the rules that exporters give facts for as alert rules of Prometheus.
 
     Every fact is recorded, then alerts compare the records: of a rule one where its conclusion is confirmed (severity
-    critical), one where it is likely (warning). NAMES: rules or areas; all by default.
+    critical) and one where it is likely (warning), as far as it can be. NAMES: rules or areas; all by default.
     """
     from gpuwhy.tui.alerts.alerts import export, rules_document
     from gpuwhy.tui.alerts.recordings import recordings

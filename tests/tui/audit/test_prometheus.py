@@ -90,6 +90,7 @@ def facts(server: str, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[s
         ("hot", "gpu.event_hardware_slowdown_sample_share", 1),  # 72 is 0x48: bits 0x8 and 0x40
         ("sound", "gpu.memory_used_bytes", 61000 * 2**20),
         ("sound", "gpu.utilization_share", 0.96),
+        ("sound", "gpu.sample_count", 720),  # six hours, looked at every 30 s
         ("ecc", "gpu.ecc_uncorrected_count", 3),
         ("ecc", "gpu.ecc_uncorrected_new_count", 3),
         ("ecc", "host.out_of_memory_kills_new", 3),
