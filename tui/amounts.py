@@ -18,15 +18,21 @@ _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 MAX_CONFIG_BYTES = 1 << 22
 
 
+def number(text: str) -> float:
+    """A number with K, M, B or T (`7B`, `350M`). Raises `ValueError` for anything else, and for none at all."""
+    found = _COUNT.match(text)
+    value = float(found.group(1)) * _SCALES[found.group(2).lower()] if found else math.nan
+    if not value > 0:
+        raise ValueError(f"{text!r} is no number above 0, like 7B or 350M")
+    return value
+
+
 def count(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """A number with K, M, B or T (`7B`, `350M`). Raises `click.BadParameter` for anything else, and for none at all."""
-    if value is None:
-        return None
-    found = _COUNT.match(value)
-    number = float(found.group(1)) * _SCALES[found.group(2).lower()] if found else math.nan
-    if not number > 0:
-        raise click.BadParameter(f"{value!r} is no number above 0, like 7B or 350M", param=option)
-    return number
+    """The `number` of an option; None where it is not given."""
+    try:
+        return None if value is None else number(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=option) from None
 
 
 def size(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
@@ -35,10 +41,10 @@ def size(_context: click.Context, option: click.Parameter, value: str | None) ->
         return None
     from gpuwhy.kb.units import parse_quantity
 
-    number = parse_quantity(value, "bytes")
-    if number is None or number < 0:
+    found = parse_quantity(value, "bytes")
+    if found is None or found < 0:
         raise click.BadParameter(f"{value!r} is no amount of memory, like 24GiB or 500MB", param=option)
-    return number
+    return found
 
 
 def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -> Shape:

@@ -68,8 +68,7 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
         yield "first", reason(choice)
         yield from about(work, first)
     if choice.change is not None:
-        one = choice.change.machine
-        yield "change", f"{choice.change.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)})"
+        yield "change", change(choice.change)
     if choice.kept:
         yield from _start(work, advise(kb.catalogue, work, choice.kept[0]))
 
@@ -95,7 +94,7 @@ def about(work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def brief(choice: Choice, one: Candidate) -> Iterator[tuple[str, str]]:
-    """A machine type that would do, in a few lines: cost, memory, what to be warned of, and why it is the first."""
+    """A machine type in a few lines: cost, memory, what is open, what to be warned of, and why it is the first."""
     price = one.price
     if price is None:
         yield "cost", "no price is known"
@@ -103,6 +102,7 @@ def brief(choice: Choice, one: Candidate) -> Iterator[tuple[str, str]]:
         total = f", {one.cost:,.0f} {price.currency} for {one.hours:,.0f} h" if one.cost is not None else ""
         yield "cost", f"{price.per_hour:.2f} {price.currency} an hour{total}; list price of {price.date}"
     yield "memory", f"{fit(one)} of each GPU"
+    yield from (("open", claimed(said)) for said in one.open)
     yield from (("warning", claimed(said)) for said in one.warned)
     if choice.kept and one is choice.kept[0]:
         yield "first", reason(choice)
@@ -112,7 +112,7 @@ def line(number: int, one: Candidate, wide: bool) -> str:
     """A machine type in one line of 49 columns, or of 84."""
     hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
     gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
-    start = f"{number:3}{'!' if one.warned else ' '}"
+    start = f"{number:3}{mark(one)}"
     if not wide:
         return f"{start}{one.machine.name.removeprefix('ecs.')[:20]:21}{gpus[:16]:17}{hour:>7}"
     return f"{start}{one.machine.name[:28]:29}{gpus[:24]:25}{fit(one):>18}{hour:>8}"
@@ -261,6 +261,11 @@ def rejections(choice: Choice) -> Iterator[str]:
         yield f"{claimed(said, rule)}{example}: {named}"
 
 
+def mark(one: Candidate) -> str:
+    """`?` where it is open whether a machine type does, `!` where there is a warning, else a space."""
+    return "?" if one.open else "!" if one.warned else " "
+
+
 def card(one: Candidate) -> str:
     """`2 x NVIDIA A10`."""
     return f"{one.machine.gpus} x {one.machine.gpu}"
@@ -289,14 +294,13 @@ def _table(choice: Choice, every: bool) -> list[str]:
     for number, one in enumerate(shown, 1):
         fits = f"{one.needed_bytes / 2**30:.1f}/{one.machine.gpu_memory_bytes / 2**30:.1f}"
         hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
-        mark = "?" if one.open else "!" if one.warned else " "
         gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
-        lines.append(f"{number:2}{mark}{one.machine.name:28}{gpus[:24]:25}{fits:>15}{hour:>9}")
+        lines.append(f"{number:2}{mark(one)}{one.machine.name:28}{gpus[:24]:25}{fits:>15}{hour:>9}")
     more = len(choice.kept) - len(shown)
     lines += [f"   and {more} more; --all shows them"] if more else []
     marks = [("?", "open whether it does", any(one.open for one in shown))]
     marks.append(("!", "a warning", any(one.warned and not one.open for one in shown)))
-    told = ", ".join(f"{mark} {says}" for mark, says, is_there in marks if is_there)
+    told = ", ".join(f"{sign} {says}" for sign, says, is_there in marks if is_there)
     return [*lines, f"   {told}; --why TYPE tells"] if told else lines
 
 

@@ -9,7 +9,7 @@ import click
 
 from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.tui import amounts
-from gpuwhy.tui.cli_select import BOUND_BY, METHODS, TASKS, select, work_of
+from gpuwhy.tui.cli_select import METHODS, TASKS, select, work_of
 from gpuwhy.tui.cli_size import DTYPES
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 class WorkError(ValueError):
     """What was said makes no piece of work; the text says why."""
-
-
-def bound_by(found: Iterable[str]) -> str | None:
-    """What confirmed or likely conclusions say holds the work up; None if nothing like it."""
-    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
 
 
 def task_of(facts: Iterable[Fact]) -> str:
@@ -69,7 +64,7 @@ def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | Non
             return None
         try:
             value = convert(said[name])
-        except (ValueError, click.BadParameter):
+        except ValueError:
             value = None
         if value is None or not 0 < value < float("inf"):
             raise WorkError(f"{labels[name]}: {said[name][:20]} is no number above 0, like {like}")
@@ -77,13 +72,10 @@ def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | Non
 
     if "params" not in said:
         raise WorkError("parameters: how large is the model? like 7B or 350M")
-    given: dict[str, Any] = {one.name: one.default for one in select.params if one.name}
-    given = {name: None if str(value).startswith("Sentinel") else value for name, value in given.items()}
+    given: dict[str, Any] = select.make_context("select", [], resilient_parsing=True).params
     given |= {
         "task": said.get("task", "finetune"),
-        "params": read(
-            "params", lambda text: amounts.count(click.Context(select), select.params[0], text), "7B or 350M"
-        ),
+        "params": read("params", amounts.number, "7B or 350M"),
         "method": said.get("method"),
         "dtype": said.get("dtype"),
         "sequence": read("sequence", int, "2048"),

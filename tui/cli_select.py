@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,12 @@ BOUND_BY = (
     ("slow.compute-bound", "compute"),
 )
 """What a confirmed or likely conclusion says the work is bound by; the first that matches counts."""
+
+
+def bound_by(found: Iterable[str]) -> str | None:
+    """What confirmed or likely conclusions say holds the work up; None if nothing like it."""
+    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
+
 
 MEASURED = ("oom.needed_bytes", "oom.allocated_peak_bytes", "job.gpu_memory_peak_bytes")
 READING = ("job.input_need_bytes_per_second",)
@@ -274,8 +280,7 @@ def _diagnosed(path: Path | None) -> _Found:
         facts = [(str(one["id"]), one["value"]) for one in document.get("facts", ())]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise click.UsageError(f"{path} is no diagnosis; write one with: gpuwhy diagnose FILES --format json") from None
-    bound = next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
-    return _Found(bound, _largest(facts, MEASURED), _largest(facts, READING))
+    return _Found(bound_by(found), _largest(facts, MEASURED), _largest(facts, READING))
 
 
 def _largest(facts: list[tuple[str, Any]], wanted: tuple[str, ...]) -> float | None:

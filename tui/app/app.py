@@ -215,7 +215,8 @@ class GpuwhyApp(RuledApp):
 
     def _choose(self) -> None:
         from gpuwhy.tui.app.screens.choose import ChooseScreen
-        from gpuwhy.tui.choosing import bound_by, task_of
+        from gpuwhy.tui.choosing import task_of
+        from gpuwhy.tui.cli_select import bound_by
 
         found = self.snapshot.report.diagnosis if self.session is not None and self.snapshot is not None else None
         if found is None:
