@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ from gpuwhy import __version__
 from gpuwhy.tui import cli_triton, watching
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.lazy_commands import LazyGroup
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import Fact, FactBase
@@ -138,7 +138,7 @@ def diagnose(
         kb = knowledge(rules) if revision is None else _rules_at(revision, rules)
         for name in (why, why_not):
             if name is not None and name not in kb.conclusions:
-                fail(f"no conclusion `{name}`", _close(name, kb.conclusions))
+                fail(f"no conclusion `{name}`", close(name, kb.conclusions))
         report = _report(kb, paths, ahead, answers, assumed, engine, watch, triton)
     if why is not None or why_not is not None:
         _show_proof(report, why, why_not, form)
@@ -161,7 +161,7 @@ def facts(query: str, rules: Path | None) -> None:
         takes = ", ".join(spec.choices) or spec.unit or spec.type
         if query.lower() in f"{spec.id} {takes} {say(spec.says)}".lower():
             lines = [*wrapped(f"{spec.id}  {takes}", "", "    ", 80), *wrapped(say(spec.says), "    ", "    ", 80)]
-            _print("\n".join(lines) + "\n")
+            out("\n".join(lines) + "\n")
 
 
 @main.command()
@@ -247,11 +247,11 @@ def _show(report: Report, form: str) -> None:
     elif form == "md":
         from gpuwhy.tui import report_markdown
 
-        _print(report_markdown.render(report))
+        out(report_markdown.render(report))
     else:
         from gpuwhy.tui import report_text
 
-        _print(report_text.render(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+        out(report_text.render(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
 
 
 def _show_proof(report: Report, why: str | None, why_not: str | None, form: str) -> None:
@@ -267,7 +267,7 @@ def _show_proof(report: Report, why: str | None, why_not: str | None, form: str)
     found = [explain.why(report, why, ascii_only)] if why is not None else []
     found += [explain.why_not(report, why_not, ascii_only)] if why_not is not None else []
     text = "\n".join(found)
-    _print("".join(f"    {line}\n" for line in text.splitlines()) if form == "md" else text)
+    out("".join(f"    {line}\n" for line in text.splitlines()) if form == "md" else text)
 
 
 def _print_json(document: dict[str, Any]) -> None:
@@ -280,17 +280,3 @@ def _print_json(document: dict[str, Any]) -> None:
     except UnicodeEncodeError:
         text = dump(document, ascii_only=True)
     sys.stdout.write(text)
-
-
-def _print(text: str) -> None:
-    """Text on standard output, in signs that its encoding can show."""
-    from gpuwhy.tui.wording import encodable
-
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
-
-
-def _close(word: str, known: Iterable[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), 3)
-    return f"did you mean {' or '.join(close)}?" if close else ""

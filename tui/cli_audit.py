@@ -14,7 +14,8 @@ import click
 
 from gpuwhy.tui.audit.prometheus import prometheus_options
 from gpuwhy.tui.exit_codes import ExitCode
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -186,7 +187,7 @@ def _explain(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str
     report = Report(kb, gathered, diagnose(kb, FactBase.of(gathered.facts, gathered.absent)))
     causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    _print("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
+    out("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
 
 
 def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> Gathered:
@@ -213,10 +214,7 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: st
 
 
 def _unknown(names: list[str], name: str) -> NoReturn:
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 3)
-    fail(f"no host `{name}` in this fleet", f"did you mean {' or '.join(close)}?" if close else "")
+    fail(f"no host `{name}` in this fleet", close(name, names))
 
 
 def _show(made: Audit, form: str, out: Path | None) -> None:
@@ -258,13 +256,7 @@ def _write(content: str | bytes) -> None:
     if isinstance(content, bytes):
         sys.stdout.buffer.write(content)
     else:
-        _print(content)
-
-
-def _print(text: str) -> None:
-    from gpuwhy.tui.wording import encodable
-
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+        out(content)
 
 
 def _status(made: Audit, fail_on: str) -> ExitCode:

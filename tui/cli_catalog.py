@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwhy.kb.records import dataclass
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
@@ -68,10 +69,8 @@ def catalog(
 
         sys.stdout.write(dump(found))
         return
-    from gpuwhy.tui.wording import encodable
-
     lines = [line for one in found for line in _TEXTS[kind](one)]
-    sys.stdout.write(encodable("\n".join(lines) + "\n", sys.stdout.encoding or "utf-8"))
+    out("\n".join(lines) + "\n")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import knowledge, rules_option
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def _show(report: Report, looked: Looked, form: str) -> None:
         sys.stdout.write(dump(whole, ascii_only=True))
         return
     from gpuwhy.tui.check_text import render
-    from gpuwhy.tui.wording import encodable
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    sys.stdout.write(encodable(render(report, looked, colour), sys.stdout.encoding or "utf-8"))
+    out(render(report, looked, colour))

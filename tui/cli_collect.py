@@ -14,6 +14,7 @@ import click
 
 from gpuwhy.tui.durations import duration
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.output import out
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -174,6 +175,6 @@ def _show(target: Target) -> None:
 
 
 def _print(text: str) -> None:
-    from gpuwhy.tui.wording import encodable, visible
+    from gpuwhy.tui.wording import visible
 
-    sys.stdout.write(encodable(visible(text), sys.stdout.encoding or "utf-8"))
+    out(visible(text))

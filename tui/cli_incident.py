@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.incident import journal as journals
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, knowledge
 
 if TYPE_CHECKING:
@@ -33,10 +33,8 @@ def list_incidents() -> None:
 def show(name: str) -> None:
     """Print the diagnosis of an incident as it stands."""
     from gpuwhy.tui import report_text
-    from gpuwhy.tui.wording import encodable
 
-    text = report_text.render(_session(name).snapshot().report)
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    out(report_text.render(_session(name).snapshot().report))
 
 
 @incident.command()
@@ -56,10 +54,8 @@ def resume(name: str) -> None:
 def export(name: str, form: str, with_names: bool) -> None:
     """Print the report of an incident for a ticket; names of machines and people are taken out."""
     from gpuwhy.tui.incident.ticket import ticket
-    from gpuwhy.tui.wording import encodable
 
-    text = ticket(_session(name).snapshot(), form, hide_names=not with_names)
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    out(ticket(_session(name).snapshot(), form, hide_names=not with_names))
 
 
 @incident.command()

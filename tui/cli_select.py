@@ -14,6 +14,7 @@ from gpuwhy.kb.records import dataclass
 from gpuwhy.tui import amounts
 from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
@@ -121,10 +122,9 @@ def select(
         sys.stdout.write(dump(document(kb, choice)))
     else:
         from gpuwhy.tui import choice_text
-        from gpuwhy.tui.wording import encodable
 
         render = choice_text.markdown if form == "md" else choice_text.text
-        sys.stdout.write(encodable(render(kb, choice, every), sys.stdout.encoding or "utf-8"))
+        out(render(kb, choice, every))
     context.exit(0 if choice.kept else ExitCode.CANNOT_TELL)
 
 
@@ -134,7 +134,6 @@ def _why(kb: KnowledgeBase, work: Work, name: str, form: str) -> None:
     from gpuwhy.kb.offers import machines
     from gpuwhy.tui.choice_proof import as_data, why
     from gpuwhy.tui.report_json import dump
-    from gpuwhy.tui.wording import encodable
 
     wanted = name.lower().removeprefix("ecs.")
     known = machines(kb.catalogue)
@@ -145,7 +144,7 @@ def _why(kb: KnowledgeBase, work: Work, name: str, form: str) -> None:
     proved = proof(kb, work, found[0])
     text = dump(as_data(proved)) if form == "json" else why(kb, work, proved)
     text = f"```text\n{text}```\n" if form == "md" else text
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    out(text)
 
 
 def _denied(kb: KnowledgeBase, name: str) -> str | None:

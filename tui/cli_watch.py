@@ -17,6 +17,7 @@ import click
 
 from gpuwhy.tui.durations import duration_up_to
 from gpuwhy.tui.exit_codes import ExitCode
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import knowledge, rules_option
 
 if TYPE_CHECKING:
@@ -198,13 +199,13 @@ class _Session:
         return ExitCode.CAUSE_FOUND if self._counts or self._broken else ExitCode.NOTHING_TO_FIX
 
     def _say(self, event: Event) -> None:
-        from gpuwhy.tui.wording import encodable, visible
+        from gpuwhy.tui.wording import visible
 
         if self._as_json:
             sys.stdout.write(json.dumps(event.document(), allow_nan=False) + "\n")
         else:
             text = "".join(f"{line}\n" for line in event.lines())
-            sys.stdout.write(encodable(visible(text), sys.stdout.encoding or "utf-8"))
+            out(visible(text))
         sys.stdout.flush()
         if self._webhook is not None:
             self._webhook.post(event.document())

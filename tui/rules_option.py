@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -79,11 +80,17 @@ def with_overlays(kb: KnowledgeBase, overlays: tuple[Path, ...]) -> KnowledgeBas
             click.echo(f"gpuwhy: {one.where}: an overlay says what claim {one.claim} says, which is wrong", err=True)
         return replace(kb, catalogue=catalogue)
     except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail("an overlay cannot be used, for the reason(s) above")
+        unusable(error, "an overlay cannot be used")
     except OSError as error:
         fail(f"an overlay cannot be read: {error}")
+
+
+def close(word: str, known: Iterable[str]) -> str:
+    """A hint with words that are written like this one; empty where none is."""
+    import difflib
+
+    found = difflib.get_close_matches(word, list(known), 3)
+    return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 def fail(message: str, hint: str = "") -> NoReturn:

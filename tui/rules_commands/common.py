@@ -1,10 +1,8 @@
-"""What the commands about rules share: the pack, the rules meant, exit status, output."""
+"""What the commands about rules share: the pack, the rules meant, exit status, tables."""
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_option import fail, loaded, stack
+from gpuwhy.tui.rules_option import close, fail, loaded, stack
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule
@@ -99,19 +97,6 @@ def _means(name: str, rule: AnyRule) -> bool:
     return "/" in name and (
         path == rule.file.removesuffix(".yaml") or path.endswith("/" + rule.file.removesuffix(".yaml"))
     )
-
-
-def close(word: str, known: Iterable[str]) -> str:
-    """A hint with words that are written like this one; empty where none is."""
-    found = difflib.get_close_matches(word, list(known), 3)
-    return f"did you mean {' or '.join(found)}?" if found else ""
-
-
-def out(text: str) -> None:
-    """Text on standard output, without what steers a terminal, in signs that its encoding has."""
-    from gpuwhy.tui.wording import encodable
-
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
 
 
 def table(rows: Iterable[tuple[str, ...]], widths: tuple[int, ...]) -> str:

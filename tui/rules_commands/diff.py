@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_stack
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, own_stack
 from gpuwhy.tui.rules_git import GitError, pack_at
 from gpuwhy.tui.rules_option import fail, rules_option, unusable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gpuwhy.tui.rules_commands.common import out
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, loaded, rules_option, stack
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwhy.tui.durations import duration_up_to
-from gpuwhy.tui.rules_commands.common import chosen, out, pack_folder
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import chosen, pack_folder
 from gpuwhy.tui.rules_option import fail, knowledge, rules_option
 
 if TYPE_CHECKING:

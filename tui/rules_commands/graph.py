@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.rules_commands.common import close, out
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_commands.svg import Edge, drawn
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase

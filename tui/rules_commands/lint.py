@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.errors import KnowledgeError
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, pack_folder, shown_folder
-from gpuwhy.tui.rules_option import fail, rules_option
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, pack_folder, shown_folder
+from gpuwhy.tui.rules_option import rules_option, unusable
 
 if TYPE_CHECKING:
     from gpuwhy.engine.lint import Linted
@@ -61,9 +62,7 @@ def _lint(folder: Path) -> Linted:
         words = (_words(folder) if alone else ()) or load(rules_folder()).facts  # nothing of ours gives a team's words
         return lint(folder, supplied(words), date.today(), home if (home / "docs").is_dir() else None)
     except KnowledgeError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        fail("the rules cannot be read")
+        unusable(error, "the rules cannot be read")
 
 
 def _words(folder: Path) -> list[str]:

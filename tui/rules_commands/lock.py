@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwhy.tui import rules_store
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, out, own_rules, own_stack
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, own_rules, own_stack
 from gpuwhy.tui.rules_option import fail, loaded, rules_option
 
 if TYPE_CHECKING:

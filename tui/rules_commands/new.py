@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.records import dataclass
-from gpuwhy.tui.rules_commands.common import close, out, own_pack, shown_folder
-from gpuwhy.tui.rules_option import fail, rules_option
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import own_pack, shown_folder
+from gpuwhy.tui.rules_option import close, fail, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import FactSpec, KnowledgeBase

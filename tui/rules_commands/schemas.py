@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.tui.rules_commands.common import out
+from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, loaded, rules_option, stack
 
 if TYPE_CHECKING:

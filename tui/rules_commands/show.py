@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.rules_commands.common import chosen, close, out, readable_cases, shown_folder
-from gpuwhy.tui.rules_option import fail, knowledge, rules_option, stack
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import chosen, readable_cases, shown_folder
+from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option, stack
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule

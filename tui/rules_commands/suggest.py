@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuwhy.kb.units import parse_quantity
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, own_pack, own_rules, readable_cases, shown_folder
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, own_pack, own_rules, readable_cases, shown_folder
 from gpuwhy.tui.rules_option import rules_option
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, out, own_pack, own_rules, readable_cases, shown_folder
+from gpuwhy.tui.output import out
+from gpuwhy.tui.rules_commands.common import FINE, FOUND, chosen, own_pack, own_rules, readable_cases, shown_folder
 from gpuwhy.tui.rules_option import rules_option
 
 if TYPE_CHECKING:

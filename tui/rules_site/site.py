@@ -12,7 +12,7 @@ from gpuwhy.engine.rule_cases import rules_of
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.rules_site import machine_pages, rule_pages, word_pages
-from gpuwhy.tui.rules_site.layout import KINDS, Links, Page, file_name, framed, meta, section, table
+from gpuwhy.tui.rules_site.layout import KINDS, Links, Page, file_name, framed, section, table
 
 ASSETS = ("style.css", "search.js")
 MARK = "made-by-gpuwhy-rules-docs"
@@ -109,7 +109,6 @@ def _start(kb: KnowledgeBase, pages: Sequence[Page]) -> str:
         + table(("pages", "number"), counts)
         + section("Packs", table(("pack", "version", "digest", "namespace"), packs))
         + section("Set aside", aside)
-        + meta(())
     )
 
 

@@ -50,8 +50,16 @@ def test_a_host_whose_gpus_are_all_slower_than_its_type(clock: float, power: flo
         assert "the median of its machine type is 1,410 MHz" in found[0]["example"]
 
 
-def test_two_hosts_of_a_type_of_their_own_are_compared_with_the_fleet_only_where_there_are_peers(
-    tmp_path: Path,
-) -> None:
+def test_a_host_alone_has_no_peers(tmp_path: Path) -> None:
     write(tmp_path, "one", 846, machine="a")
     assert not json.loads(audit(tmp_path, "--format", "json").output)["causes"]
+
+
+def test_where_a_type_has_too_few_gpus_the_same_cards_of_the_fleet_are_the_peers(tmp_path: Path) -> None:
+    write(tmp_path, "one", 846, machine="a")
+    write(tmp_path, "two", 1410, machine="b")
+    (found,) = json.loads(audit(tmp_path, "--format", "json").output)["causes"]
+    assert (found["id"], found["status"]) == ("slow.straggler", "likely")
+    assert [host["host"] for group in found["types"] for host in group["hosts"]] == ["one"]
+    # 846, 846, 1410 and 1410: the median is 1128, and 846 is 0.75 of it
+    assert "the median of the fleet's is 1,128 MHz" in found["example"]

@@ -67,8 +67,13 @@ def test_a_terminal_that_goes_away_ends_it(terminal: Callable[[], Terminal]) -> 
 def test_a_signal_to_end_restores_the_terminal(terminal: Callable[[], Terminal]) -> None:
     one = terminal()
     one.tmux("new-session", "-d", "-s", "keep", "sleep", "600")
+    one.tmux("set-option", "-g", "remain-on-exit", "on")
     one.start()
     one.until("What is wrong?")
+    state = "#{alternate_on} #{mouse_any_flag}"
+    pane = one.tmux("display-message", "-p", "#{pane_id}").strip()
+    assert one.tmux("display-message", "-p", "-t", pane, state).split() == ["1", "1"]
     process = one.process()
     os.kill(process, signal.SIGTERM)
     assert gone(process)
+    assert one.tmux("display-message", "-p", "-t", pane, state).split() == ["0", "0"]
