@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from math import prod
 
 from gpuwhy.kb.averages import median
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
@@ -76,11 +77,13 @@ _OTHER = re.compile(
     r"shape|size)\b",
     re.I,
 )
+_WHOLE = re.compile(r"[0-9]{1,6}")
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 FIRST_SLOW = 2.9
 """Slower than this at the start is counted as slow: queueing alone keeps the tail below it (bench/queueing.py)."""
 SHAPE_SPIKE = 100.0
-"""An input that takes this many times as long as another of the same model has been waited for, not computed."""
+"""An input that takes this many times as long as its size explains has been waited for, not computed. Its size explains
+the square of how many times more values it has: nothing grows faster than attention does with the length."""
 MIN_SERIES = 4
 MIN_ALIKE = 3
 """A series this short counts where all but its first are about the same."""
@@ -258,10 +261,11 @@ class _Walk:
         """Whether inputs of different shapes take usual time or many times as long, as where each is compiled for."""
         if len({shape for shape, _, _ in costs}) < MIN_SERIES:
             return
-        values = sorted(value for _, value, _ in costs if value > 0)
+        values = sorted((value, _size(shape)) for shape, value, _ in costs if value > 0)
         if len(values) < MIN_SERIES:
             return
-        usual, slow = values[0], [value for value in values if value >= SHAPE_SPIKE * values[0]]
+        usual, size = values[0]
+        slow = [value for value, more in values if value >= SHAPE_SPIKE * usual * max(1.0, more / size) ** 2]
         at = self._claim([line for _, _, line in costs])
         load = self.loads.start("by shape")
         load.put("serve.series_count", len(values), at)
@@ -288,6 +292,11 @@ class _Walk:
         if numbers[0] > 0:
             load.put("serve.growth_ratio", numbers[-1] / numbers[0], at)
         _put_spikes(load, numbers[max(1, slow) :], usual, at)
+
+
+def _size(shape: str) -> int:
+    """How many values an input of this shape has, at least 1: `(8,3,224)` has 5,376."""
+    return max(1, prod(int(one) for one in _WHOLE.findall(shape)))
 
 
 def _alike(values: list[tuple[float, Line]]) -> bool:

@@ -145,6 +145,15 @@ def test_inputs_whose_shape_is_new_take_a_thousand_times_as_long() -> None:
     assert found["serve.spike_ratio"] == found["serve.new_shape_ratio"] == pytest.approx(2282.5)
 
 
+def test_inputs_that_are_far_larger_may_take_far_longer() -> None:
+    """Of (1,128) and (32,2048) values, the second has 512 times as many: 800 times the time is what that costs."""
+    rows = [("1,128", 0.01), ("1,256", 0.02), ("4,512", 0.2), ("32,2048", 8.0)]
+    text = "\n".join(f"input:({shape}) cost:{cost} of inference" for shape, cost in rows) + "\n"
+    found = {fact: value for (fact, _), value in values(scan(latency_series.FORMAT, text)).items()}
+    assert found["serve.spike_count"] == 0
+    assert "serve.new_shape_ratio" not in found
+
+
 def test_inputs_of_different_size_that_take_a_little_longer_are_no_sign() -> None:
     text = "\n".join(f"input:({size},80) cost:{size / 1000} of inference" for size in range(200, 1200, 200)) + "\n"
     found = {fact for fact, _ in values(scan(latency_series.FORMAT, text))}
