@@ -7,7 +7,7 @@ nothing. What cannot be compared needs a major bump.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpuwhy.engine.rule_cases import AnyRule, Case, cases_file, read, rules_of
 from gpuwhy.engine.rule_selftest import does
 from gpuwhy.engine.rule_tests import prepare, same, say
 from gpuwhy.engine.signatures import needs
+from gpuwhy.kb.catalogue import FACT_SECTIONS, SECTIONS
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.expressions import refs_of
 from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature, pack_of
@@ -52,7 +53,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class Change:
-    """What became of a rule. `needed` and `given` are bumps; `reasons` say why that much is needed."""
+    """What became of a rule. `needed` and `given` are bumps; `reasons` say why that much is needed.
+
+    `about` are the conclusions that its logic decides or takes part in.
+    """
 
     id: str
     kind: str
@@ -88,10 +92,10 @@ def compare(old: Pack, new: Pack) -> list[Change]:
 
 
 def words(old: Pack, new: Pack) -> list[Change]:
-    """What became of facts, conclusions, stages and what is set aside: no rule's version tells of it, the pack's does.
+    """What became of facts, conclusions, stages, catalogue and what is set aside: no rule's version tells of it.
 
-    What a word means or is told as can flip verdicts and severities that no case of a rule shows, so that it needs a
-    major bump of the pack.
+    What a word means or is told as, and what is expected of a card or machine, can flip verdicts and severities that no
+    case of a rule shows, so that it needs a major bump of the pack.
     """
     found: list[Change] = []
     for name, before, after in _pairs(old.kb.facts, new.kb.facts):
@@ -106,7 +110,28 @@ def words(old: Pack, new: Pack) -> list[Change]:
             found.append(Change(name, "word", "", "", "major", "none", (f"it {told}",)))
     if old.kb.pipeline != new.kb.pipeline:
         found.append(Change("pipeline.yaml", "word", "", "", "major", "none", ("the stages of a step differ",)))
-    return found
+    return [*found, *_catalogue(old.kb, new.kb)]
+
+
+def _catalogue(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
+    for section in SECTIONS:
+        before, after = ({repr(one) for one in kb.catalogue.sections.get(section, ())} for kb in (old, new))
+        gone, fresh = len(before - after), len(after - before)
+        if gone or fresh:
+            needed = "patch" if section not in FACT_SECTIONS else "major" if gone else "minor"
+            told = (f"{gone} entries changed or removed, {fresh} changed or new",)
+            yield Change(f"catalogue: {section}", "word", "", "", needed, "none", told)
+
+
+def with_hosts(changes: Iterable[Change], flipped: Collection[str]) -> list[Change]:
+    """The changes where conclusions flip on recorded hosts: a rule whose logic can be behind it needs a major bump."""
+    told = "recorded hosts are told otherwise"
+    return [
+        replace(one, needed="major", reasons=(told,))
+        if one.kind == "changed" and one.logic and one.needed != "major" and not set(one.about).isdisjoint(flipped)
+        else one
+        for one in changes
+    ]
 
 
 def _pairs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -173,7 +198,7 @@ def _changed(old: Pack, new: Pack, before: AnyRule, after: AnyRule) -> Change:
         flips=tuple(flips),
         logic=parts,
         sentence=_sentences(old, new, before, after),
-        about=_about(before) if isinstance(before, Signature) else (),
+        about=_decides(old.kb, before),
     )
 
 
@@ -199,6 +224,16 @@ def _about(rule: AnyRule) -> tuple[str, ...]:
     if isinstance(rule, Selection):
         return (rule.then,)
     return (rule.gives,) if isinstance(rule, Derivation) else rule.conclusions
+
+
+def _decides(kb: KnowledgeBase, rule: AnyRule) -> tuple[str, ...]:
+    """The conclusions that a rule decides or, giving a fact, takes part in."""
+    if isinstance(rule, Signature):
+        return (rule.concludes,)
+    if not isinstance(rule, Derivation):
+        return ()
+    reading = needs(kb)
+    return tuple(sorted({one.about[0] for one in kb.signatures.outlines if rule.gives in reading[one.id]}))
 
 
 def _required(rule: AnyRule) -> set[str]:

@@ -21,6 +21,9 @@ SECTIONS = (
     "denials",
 )  # fmt: skip
 
+FACT_SECTIONS = ("chips", "gpus", "instances", "xids", "versions", "numbers")
+"""What facts of a diagnosis are looked up in; the others tell what can be rented, and what is claimed."""
+
 XID_CLASSES = (
     "lost", "memory", "internal", "link", "bus", "power", "corrected", "remap", "hang", "application", "software",
     "cleanup", "notice",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuwhy.engine import corpus_diff
-from gpuwhy.engine.rule_diff import Change, Flip, Pack, bump, compare, pack_bump, words
+from gpuwhy.engine.rule_diff import Change, Flip, Pack, bump, compare, pack_bump, with_hosts, words
 from gpuwhy.kb.facts import JOB, Absent, Entity, Fact, Origin, OriginKind, gpu
 from gpuwhy.kb.load import load
 from tests.kb import team_pack
@@ -183,6 +183,29 @@ def test_a_rule_whose_version_gives_more_than_is_needed_is_enough() -> None:
     assert Change("sig.a.b", "changed", "1.0.0", "2.0.0", "patch", "major").enough
 
 
+def test_a_flip_on_a_host_needs_a_major_bump_of_the_rules_that_can_be_behind_it_alone(tmp_path: Path) -> None:
+    """Of cases that say nothing: a derivation, the signature that reads it, and a fix whose command changed."""
+    edits = [("fact: step.wait_share, op: ge, value: 0.25", "fact: oom.slack_share, op: ge, value: 0.4"),
+             ("{step.wait_share} of the step is waiting", "b")]  # fmt: skip
+    says_nothing = "cases:\n  - {name: none, facts: {}, expect: unknown}\n"
+    old = version(tmp_path / "a/pack", *edits, tests=says_nothing)
+    new = version(tmp_path / "b/pack", *edits, FLIP, tests=says_nothing)
+    for folder in (old.folder, new.folder):
+        (folder / "derivations/oom/slack.test.yaml").write_text("cases:\n  - {name: a, facts: {}, expect: underived}\n")
+        (folder / "fixes/oom/grow.test.yaml").write_text("cases:\n  - {name: a, facts: {}, expect: offered}\n")
+    for name, before, after in (
+        ("derivations/oom/slack.yaml", "oom.request_bytes", "(2 * oom.request_bytes)"),
+        ("fixes/oom/grow.yaml", "export X=1", "export X=2"),
+    ):
+        path = new.folder / name
+        path.write_text(path.read_text().replace(before, after))
+    found = compare(old, Pack(load(new.folder, tmp_path / "cache"), new.folder))
+    assert {one.needed for one in found} == {"minor"}
+    assert with_hosts(found, ["slow.input"]) == found
+    judged = {one.id: one.needed for one in with_hosts(found, ["oom.pieces"])}
+    assert judged == {"derive.oom.slack": "major", "fix.oom.grow": "minor", "sig.oom.pieces": "major"}
+
+
 def test_what_a_change_can_reach_is_judged_alone_and_comes_to_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +257,34 @@ def test_words_of_the_pack_that_mean_something_else_need_a_major_bump_of_the_pac
     ]
     assert found[1].logic == (("kind", "cause", "normal"),)
     assert pack_bump(found) == "major"
+
+
+CHIP = "chips:\n  - {id: one, values: {gpu.power_watts: {value: 300, source: guide}}}\n"
+CARD = "  - {{names: [{}], chip: one, values: {{gpu.power_watts: {{value: 300, source: guide}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed", "counts"),
+    [
+        pytest.param(
+            ["Card A"], ["Card A", "Card B"], "minor", "0 entries changed or removed, 1 changed or new", id="a new card"
+        ),
+        pytest.param(
+            ["Card A"], ["Card B"], "major", "1 entries changed or removed, 1 changed or new", id="another card"
+        ),
+    ],
+)
+def test_what_is_expected_of_a_card_tells_for_the_version_of_the_pack(
+    before: list[str], after: list[str], needed: str, counts: str, tmp_path: Path
+) -> None:
+    packs = []
+    for folder, cards in ((tmp_path / "a/pack", before), (tmp_path / "b/pack", after)):
+        version(folder)
+        (folder / "catalogue").mkdir()
+        (folder / "catalogue/gpus.yaml").write_text(CHIP + "gpus:\n" + "".join(CARD.format(card) for card in cards))
+        packs.append(Pack(load(folder, tmp_path / "cache"), folder))
+    (found,) = words(*packs)
+    assert (found.id, found.needed, found.reasons) == ("catalogue: gpus", needed, (counts,))
 
 
 def test_rules_that_are_set_aside_need_a_major_bump_of_the_pack(tmp_path: Path) -> None:

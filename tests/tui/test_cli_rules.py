@@ -207,6 +207,27 @@ def test_diff_reads_git_revisions_without_a_checkout(pack: Path) -> None:
     assert "- flips derive.oom.slack, a half: 0.5 -&gt; 1" in done.stdout.replace("->", "-&gt;")
 
 
+def test_diff_of_a_release_counts_words_that_no_rule_has(pack: Path) -> None:
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    path = pack / "conclusions/all.yaml"
+    path.write_text(path.read_text().replace("In pieces.", "In many pieces."))
+    path = pack / "facts/all.yaml"
+    path.write_text(path.read_text().replace('says: "On."', 'says: "On.", ask: "Is it on?"'))
+    done = ask("diff", "HEAD", "--rules", "pack")
+    assert done.exit_code == 0
+    assert "job.on: the pack needs patch\n  words only\noom.pieces: the pack needs patch\n  words only\n" in done.stdout
+    assert done.stdout.endswith(
+        "2 words changed; 0 with too small a bump; the pack needs: patch, given: none (1.0.0)\n"
+    )
+    assert ask("diff", "HEAD", "--release", "--rules", "pack").exit_code == 1
+    (pack / "pack.yaml").write_text("name: small\nversion: 1.0.1\n")
+    done = ask("diff", "HEAD", "--release", "--rules", "pack")
+    assert done.exit_code == 0
+    assert done.stdout.endswith("the pack needs: patch, given: patch (1.0.0 -> 1.0.1)\n")
+
+
 def test_diff_fails_closed(pack: Path) -> None:
     git("init", "-q")
     (pack / "pack.yaml").write_text("name: small\n")

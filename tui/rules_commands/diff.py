@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="Facts files of hosts, or folders of them (gpuwhy collect); both versions diagnose each.",
 )
+@click.option("--release", is_flag=True, help="The pack's own version must say as much as changed, too.")
 @click.option("--format", "form", type=click.Choice(["text", "md"]), default="text", show_default=True)
 @rules_option
 @click.pass_context
 def diff_command(
-    context: click.Context, revisions: str, corpus: tuple[Path, ...], form: str, rules: Path | None
+    context: click.Context, revisions: str, corpus: tuple[Path, ...], release: bool, form: str, rules: Path | None
 ) -> None:
     """Compare two versions of a pack by what its rules say: what changed, which verdicts flip, if versions say so.
 
     BASE and HEAD are git revisions; without HEAD the files as they are now. Nothing is checked out. A flip of an old
-    case or a host needs a major bump of the rule's version, changed logic a minor one, changed words a patch.
+    case or a host needs a major bump of the rule's version, changed logic a minor one, changed words a patch. Words
+    outside rules (conclusions, questions, the catalogue) count for the version of the pack: --release judges that too.
     """
     from gpuwhy.engine import corpus_diff, rule_diff
     from gpuwhy.tui.rules_commands.diff_text import Comparison, as_markdown, as_text
@@ -50,9 +52,12 @@ def diff_command(
         new = _pack(_at(folder, head, Path(space) / "head") if dots and head else folder, head or "now", beside)
         changes = [*rule_diff.compare(old, new), *([] if old.absent else rule_diff.words(old, new))]
         hosts = corpus_diff.compare(old.kb, new.kb, _hosts(corpus)) if corpus else None
-    found = Comparison(base, head if dots and head else "now", tuple(changes), hosts)
+    if hosts is not None:
+        changes = rule_diff.with_hosts(changes, {flip.conclusion for flip in hosts.flips})
+    versions = None if old.absent else (old.kb.packs[-1].version, new.kb.packs[-1].version)
+    found = Comparison(base, head if dots and head else "now", tuple(changes), hosts, versions)
     out(as_markdown(found) if form == "md" else as_text(found))
-    context.exit(FINE if found.enough else FOUND)
+    context.exit(FINE if found.enough and (found.pack_enough or not release) else FOUND)
 
 
 def _pack(folder: Path | None, name: str, beside: list[Path]) -> Pack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuwhy.engine.corpus_diff import CorpusDiff
-from gpuwhy.engine.rule_diff import Change, pack_bump
+from gpuwhy.engine.rule_diff import BUMPS, Change, bump, pack_bump
 from gpuwhy.kb.records import dataclass
 
 MOST_FLIPS = 10
@@ -19,26 +19,33 @@ class Comparison:
     head: str
     changes: tuple[Change, ...]
     hosts: CorpusDiff | None = None
+    versions: tuple[str, str] | None = None
+    """The pack's own version before and after."""
 
     @property
     def enough(self) -> bool:
-        """True if every version says as much as changed."""
+        """True if the version of every rule says as much as changed."""
         return not self.short
 
     @property
     def short(self) -> list[Change]:
         """The rules whose version says less than changed."""
-        return [one for one in self.changes if not one.enough and one.kind == "changed"] + self._by_hosts
+        return [one for one in self.changes if not one.enough and one.kind == "changed"]
 
     @property
-    def _by_hosts(self) -> list[Change]:
-        """Where hosts flip: the rules whose changed logic can be behind it, with less than a major bump."""
-        flipped = {flip.conclusion for flip in self.hosts.flips} if self.hosts is not None else set()
-        return [
-            one
-            for one in self.changes
-            if flipped and one.logic and one.enough and one.given != "major" and flipped.issuperset(one.about[:1])
-        ]
+    def pack_needs(self) -> str:
+        """The bump that the pack needs."""
+        return pack_bump(self.changes)
+
+    @property
+    def pack_enough(self) -> bool:
+        """True if the version of the pack says as much as changed, or more."""
+        return BUMPS.index(self.pack_needs) <= (BUMPS.index(self.pack_given) if self.pack_given in BUMPS else -1)
+
+    @property
+    def pack_given(self) -> str:
+        """The bump of the pack's own version; empty where there was no pack."""
+        return bump(*self.versions) if self.versions else ""
 
 
 def as_text(found: Comparison) -> str:
@@ -120,7 +127,10 @@ def _sum(found: Comparison) -> str:
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
     words = sum(one.kind == "word" for one in found.changes)
     text += f", {words} word{'s' if words > 1 else ''} changed" if words else ""
-    return f"{text}; {len(found.short)} with too small a bump; the pack needs: {pack_bump(found.changes)}"
+    text += f"; {len(found.short)} with too small a bump; the pack needs: {found.pack_needs}"
+    if found.versions is None:
+        return text
+    return f"{text}, given: {found.pack_given} ({' -> '.join(dict.fromkeys(found.versions))})"
 
 
 def _cell(text: str) -> str:
