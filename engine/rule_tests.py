@@ -22,7 +22,7 @@ _EXPECT = {
     None: "silent",
 }
 
-HOLDS = {"reject": "rejected", "open": "open", "warn": "warned", "know": "told", "note": "noted"}
+HOLDS = {"reject": "rejected", "open": "open", "lower": "lowered", "warn": "warned", "know": "told", "note": "noted"}
 """What a case of a selection rule expects where the rule holds, by what it leads to."""
 
 FIRES = ("confirmed", "likely")

@@ -5,11 +5,13 @@ A rule whose facts are not known decides nothing; a machine whose memory is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 
 from gpuwhy.engine import costs
 from gpuwhy.engine.derive import Derived, derive
 from gpuwhy.engine.model import Truth, Verdict
+from gpuwhy.engine.pricing import DEFAULT_CURRENCY, NOT_COMPARED, Prices
 from gpuwhy.engine.proof import judge
 from gpuwhy.engine.sizing import Estimate
 from gpuwhy.engine.view import World
@@ -31,9 +33,6 @@ A100_MACHINE = "ecs.gn7e-c16g1.4xlarge"
 LESS_MEMORY = 0.75
 """Where prices are not known, a machine with at most this share of the memory counts as a smaller one."""
 
-DEFAULT_REGION = "cn-beijing"
-"""Where most types have a known price."""
-
 
 @dataclass(frozen=True)
 class Said:
@@ -49,7 +48,9 @@ class Candidate:
     """A machine type with what the work needs of it, what it costs, and what rules say. Sizes are of one GPU.
 
     `open`: why it is not sure that it does, and what would decide; `told`: what to know of it.
-    `price` is paid as one goes, `subscription` that of a month by the hour; `elsewhere`: a price of another region.
+    `price` is paid as one goes, `subscription` that of a month by the hour; `elsewhere`: a price of another region. All
+    are of one machine, and `hosts` are rented. `lowered`: it stands below the others that would do. `standing`: how its
+    price is known, and the money by which it is ranked.
     """
 
     machine: Machine
@@ -64,11 +65,16 @@ class Candidate:
     subscription: Price | None = None
     spot: Price | None = None
     elsewhere: Price | None = None
+    hosts: int = 1
+    lowered: bool = False
+    standing: tuple[int, float] = (NOT_COMPARED, 0.0)
 
     @property
     def cost(self) -> float | None:
-        """What the whole work costs, where hours and price are known."""
-        return self.price.per_hour * self.hours if self.price is not None and self.hours is not None else None
+        """What the whole work costs on all machines, where hours and price are known."""
+        if self.price is None or self.hours is None:
+            return None
+        return self.price.per_hour * self.hours * self.hosts
 
     @property
     def spare(self) -> float:
@@ -97,57 +103,46 @@ class Change:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for a piece of work. `kept` is ranked; `notes` are about the work alone."""
+    """What was chosen for a piece of work. `kept` is ranked; `notes` are about the work alone.
+
+    Prices are compared in `currency`; those in another one, and no rate for it, are not.
+    """
 
     work: Work
     kept: tuple[Candidate, ...]
     rejected: tuple[Candidate, ...]
     notes: tuple[Said, ...]
     change: Change | None
+    currency: str = DEFAULT_CURRENCY
+
+    @property
+    def uncompared(self) -> Mapping[str, int]:
+        """How many of the kept have a price in a currency that is not compared, by currency."""
+        priced = [one.price or one.elsewhere for one in self.kept]
+        return Counter(one.currency for one in priced if one is not None and one.currency != self.currency)
 
 
 def choose(kb: KnowledgeBase, work: Work) -> Choice:
     """Every machine type of the catalogue, or of the provider that is wanted, judged for this work."""
-    known = Prices.of(prices(kb.catalogue), work.region or DEFAULT_REGION)
+    known = Prices.of(prices(kb.catalogue), work)
     judged = _Judge(kb, work, known)
     wanted = (one for one in machines(kb.catalogue) if work.provider in (None, one.provider))
     all_of_them = [judged.candidate(machine) for machine in wanted]
     kept = tuple(sorted((one for one in all_of_them if not one.rejected), key=rank))
     rejected = tuple(one for one in all_of_them if one.rejected)
-    return Choice(work, kept, rejected, judged.notes(), _change(kb, work, known, kept, rejected))
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Newest prices of one region by machine type and mode, and of any other region where it has none."""
-
-    here: Mapping[tuple[str, str], Price]
-    elsewhere: Mapping[str, Price]
-
-    @staticmethod
-    def of(known: Iterable[Price], region: str) -> Prices:
-        """Prices in the order of their days; elsewhere those of `DEFAULT_REGION` come before others."""
-        here: dict[tuple[str, str], Price] = {}
-        elsewhere: dict[str, Price] = {}
-        for one in known:
-            if one.region == region:
-                here[one.machine, one.mode] = one
-            elif one.mode == "payg" and (one.region == DEFAULT_REGION or one.machine not in elsewhere):
-                elsewhere[one.machine] = one
-        return Prices(here, elsewhere)
+    change = _change(kb, work, known, kept, rejected)
+    return Choice(work, kept, rejected, judged.notes(), change, known.currency)
 
 
 def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
     """First what surely does; whole cards that can simply be had; what has a price, cheapest first; the closest fit.
 
-    Where a region has no price of a type, its price elsewhere stands in: the ratio of two types is much the same.
+    What a rule lowers stands behind the others of these. Where a region has no price of a type, its price elsewhere
+    stands in: the ratio of two types is much the same.
     """
-    tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 1
-    tier += 2 if one.open else 0
-    price = one.price or one.elsewhere
-    money = price.per_hour * (one.hours or 1.0) if price is not None else 0.0
-    known = 0 if one.price is not None else 1 if one.elsewhere is not None else 2
-    return tier, known, money, one.machine.gpus, one.spare, one.machine.name
+    tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 2
+    tier += (4 if one.open else 0) + (1 if one.lowered else 0)
+    return tier, *one.standing, one.machine.gpus, one.spare, one.machine.name
 
 
 class _Judge:
@@ -165,8 +160,10 @@ class _Judge:
         said = self.said(self.world(machine, needed, price))
         by_effect: dict[str, tuple[Said, ...]] = {
             effect: tuple(one for rule, one in said if rule.then == effect)
-            for effect in ("reject", "open", "warn", "know")
+            for effect in ("reject", "open", "lower", "warn", "know")
         }
+        hours = costs.training_hours(self.work, machine) or self.work.hours
+        elsewhere = self.known.elsewhere.get(machine.name)
         rejected = by_effect["reject"]
         if not machine.gpu_memory_bytes:
             rejected = (*rejected, Said("", "nobody says how much memory its GPU has"))
@@ -174,15 +171,18 @@ class _Judge:
             machine,
             needed.estimate.per_gpu_bytes,
             price,
-            costs.training_hours(self.work, machine) or self.work.hours,
+            hours,
             costs.token_seconds(self.work.shape, self.work, machine) if self.work.serves else None,
             rejected,
-            by_effect["warn"],
+            (*by_effect["lower"], *by_effect["warn"]),
             by_effect["open"],
             by_effect["know"],
             self.known.here.get((machine.name, "subscription")),
             self.known.here.get((machine.name, "spot")),
-            self.known.elsewhere.get(machine.name),
+            elsewhere,
+            self.work.hosts,
+            bool(by_effect["lower"]),
+            self.known.standing(price, elsewhere, hours),
         )
 
     def price_of(self, machine: Machine) -> Price | None:
@@ -193,7 +193,9 @@ class _Judge:
         share = None
         if price is not None and yardstick is not None and price.currency == yardstick.currency:
             share = price.per_hour / yardstick.per_hour
-        facts = [*needed.facts, *offered(self.work, machine, price.per_hour if price else None, share)]
+        compared = self.known.compared(price)
+        hour = compared.per_hour * self.work.hosts if compared is not None else None
+        facts = [*needed.facts, *offered(self.work, machine, hour, share)]
         return World(self.kb.facts, FactBase.of(facts))
 
     def needs_of(self, gpus: int) -> _Needs:
@@ -232,7 +234,7 @@ class _Needs:
 
 def proof(kb: KnowledgeBase, work: Work, machine: Machine) -> Proof:
     """How a machine type is judged for a piece of work: every rule with its verdict, every need with its derivation."""
-    judged = _Judge(kb, work, Prices.of(prices(kb.catalogue), work.region or DEFAULT_REGION))
+    judged = _Judge(kb, work, Prices.of(prices(kb.catalogue), work))
     needed = judged.needs_of(machine.gpus)
     world = judged.world(machine, needed, judged.price_of(machine))
     rules = [rule for rule in kb.selections if rule.status != "deprecated" and rule.then != "note"]
@@ -264,7 +266,8 @@ def _change(
         judged = _Judge(kb, other, known)
         for one in smaller:
             found = judged.candidate(one.machine)
-            if not found.rejected:
+            surely = not found.open or (first is not None and bool(first.open))
+            if not found.rejected and surely and _is_less(found, first):
                 return Change(says, found)
     return None
 
@@ -276,8 +279,8 @@ def _can_change(rule: str) -> bool:
 def _is_less(one: Candidate, first: Candidate | None) -> bool:
     if first is None:
         return True
-    if one.price is not None and first.price is not None:
-        return one.price.per_hour < first.price.per_hour
+    if one.standing[0] == first.standing[0] != NOT_COMPARED:
+        return one.standing[1] < first.standing[1]
     mine, its = (each.machine.gpus * each.machine.gpu_memory_bytes for each in (one, first))
     return mine <= LESS_MEMORY * its
 

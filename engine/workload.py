@@ -12,6 +12,9 @@ from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, Origin, OriginKind, Value
 from gpuwhy.kb.offers import Machine
 from gpuwhy.kb.records import dataclass
 
+A100_FLOPS = 312e12
+"""Dense 16-bit rate of an A100 (NVIDIA A100 Tensor Core GPU Architecture, whitepaper, table 1)."""
+
 TRAINING_TASKS = ("pretrain", "train", "finetune")
 SERVING_TASKS = ("serve", "batch", "gateway")
 
@@ -20,6 +23,7 @@ SERVING_TASKS = ("serve", "batch", "gateway")
 class Work:
     """What is to be done. None stands for what was not said; `assumed` tells each default that was taken instead.
 
+    `exchange` tells what one unit of a currency costs in `currency`, the one in which prices are compared.
     `sequence` is the length of a sample, or of prompt and answer; `batch` is that of one GPU, `concurrency` the
     requests at once. `token_seconds` is the time within which 99 of 100 tokens must come, `first_token_seconds` that of
     the first of an answer. `answer_tokens` are part of `sequence`; 0 for a model that generates nothing.
@@ -54,6 +58,8 @@ class Work:
     scratch_bytes: float | None = None
     region: str | None = None
     provider: str | None = None
+    currency: str | None = None
+    exchange: tuple[tuple[str, float], ...] = ()
     bound_by: str | None = None
     measured_bytes: float | None = None
     assumed: tuple[str, ...] = ()
@@ -135,6 +141,7 @@ def offered(
 ) -> list[Fact]:
     """The facts of one machine type, and how fast it would do the work. What is not known is left out."""
     times = latency(work, machine)
+    rate = machine.tensor16_flops or machine.float32_flops
     known: dict[str, Value | None] = {
         "offer.gpu": machine.gpu,
         "offer.family": machine.family,
@@ -156,6 +163,7 @@ def offered(
         "offer.has_mig": machine.mig,
         "offer.price_per_hour": price_per_hour,
         "offer.price_share_of_a100": price_share_of_a100,
+        "offer.rate_share_of_a100": machine.gpus * rate / A100_FLOPS if rate else None,
         "offer.disk_bytes_per_second": machine.disk_bytes_per_second,
         "offer.local_disk_bytes": machine.local_disk_bytes,
     }

@@ -186,8 +186,8 @@ class Fix(Rule):
 class Selection(Rule):
     """A rule that chooses machines: where `when` holds, a type is rejected, kept with a warning, or the work noted.
 
-    `then` is reject, open (kept, but whether it does is not sure), warn, know (kept, with what to know of it) or note;
-    `claim` is what one would otherwise rely on, by its id in the catalogue.
+    `then` is reject, open (kept, but whether it does is not sure), lower (kept with a warning, below the others), warn,
+    know (kept, with what to know of it) or note; `claim` is what one would otherwise rely on, by its id among claims.
     """
 
     then: str

@@ -53,7 +53,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Price:
-    """What one hour of a machine type costs in a region, as of a day. `mode` is payg, subscription or spot."""
+    """What one hour of a machine type costs in a region, as of a day. `mode` is payg, subscription or spot.
+
+    `converted`: the amount and currency that it was given in, and the rate, where it is converted.
+    """
 
     machine: str
     region: str
@@ -62,6 +65,7 @@ class Price:
     mode: str
     date: str
     source: str
+    converted: str = ""
 
 
 def machines(catalogue: Catalogue) -> list[Machine]:

@@ -27,6 +27,7 @@ def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
             "batch": work.batch,
             "concurrency": work.concurrency,
             "bound_by": work.bound_by,
+            "hosts": work.hosts,
         },
         "assumed": list(work.assumed),
         "needs": {
@@ -34,6 +35,8 @@ def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
             "gpus": estimate.gpus,
             "parts": [{"name": one.name, "bytes": round(one.size_bytes), "says": one.says} for one in estimate.parts],
         },
+        "currency": choice.currency,
+        "not_compared": dict(choice.uncompared),
         "notes": [_said(one) for one in choice.notes],
         "first": reason(choice) if first else None,
         "cost": list(cost(work, first)) if first else [],

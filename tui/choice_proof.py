@@ -15,7 +15,7 @@ from gpuwhy.kb.units import show
 from gpuwhy.tui.choice_text import summary
 from gpuwhy.tui.proof_text import ProofText
 
-EFFECTS = {"reject": "REJECTED", "open": "OPEN", "warn": "WARNING", "know": "KNOW"}
+EFFECTS = {"reject": "REJECTED", "open": "OPEN", "lower": "LOWERED", "warn": "WARNING", "know": "KNOW"}
 """What a rule leads to where it holds, in the order in which they are told."""
 
 

@@ -17,6 +17,7 @@ from gpuwhy.engine.costs import (
     subscription_hours,
 )
 from gpuwhy.engine.deployment import Advice, advise
+from gpuwhy.engine.pricing import KNOWN_ELSEWHERE, KNOWN_HERE
 from gpuwhy.engine.selection import Candidate, Change, Choice, Said
 from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.model import KnowledgeBase
@@ -61,6 +62,12 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
     yield "needs", need(work, choice.kept[0].machine.gpus if choice.kept else 1)
     yield from (("assumed", said) for said in work.assumed)
     yield from (("note", claimed(one)) for one in choice.notes)
+    for currency, number in choice.uncompared.items():
+        rate = f"--exchange {currency}=RATE tells what one {currency} costs"
+        yield (
+            "note",
+            f"{number} have prices in {currency}, which are not compared with those in {choice.currency}: {rate}",
+        )
     if not choice.kept:
         yield "none", "no machine type of the catalogue does this; every rejection is below"
     else:
@@ -99,13 +106,25 @@ def brief(choice: Choice, one: Candidate) -> Iterator[tuple[str, str]]:
     if price is None:
         yield "cost", "no price is known"
     else:
-        total = f", {one.cost:,.0f} {price.currency} for {one.hours:,.0f} h" if one.cost is not None else ""
-        yield "cost", f"{price.per_hour:.2f} {price.currency} an hour{total}; list price of {price.date}"
+        yield "cost", f"{_hourly(one, price)}{_whole(one)}; list price of {price.date}"
     yield "memory", f"{fit(one)} of each GPU"
     yield from (("open", claimed(said)) for said in one.open)
     yield from (("warning", claimed(said)) for said in one.warned)
     if choice.kept and one is choice.kept[0]:
         yield "first", reason(choice)
+
+
+def _hourly(one: Candidate, price: Price) -> str:
+    """`9.53 CNY an hour`, of all machines where there are several."""
+    hour = f"{price.per_hour:.2f} {price.currency} an hour"
+    return hour if one.hosts == 1 else f"{one.hosts} x {hour} ({price.per_hour * one.hosts:,.2f})"
+
+
+def _whole(one: Candidate) -> str:
+    """What the whole work costs, where its hours are known."""
+    if one.cost is None or one.price is None:
+        return ""
+    return f", {one.cost:,.0f} {one.price.currency} for {one.hours:,.0f} h"
 
 
 def line(number: int, one: Candidate, wide: bool) -> str:
@@ -121,7 +140,8 @@ def line(number: int, one: Candidate, wide: bool) -> str:
 def change(found: Change) -> str:
     """The least change of the work that lets a cheaper or smaller machine do it."""
     one = found.machine
-    return f"{found.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)})"
+    is_open = "; whether in time is open" if one.open else ""
+    return f"{found.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)}){is_open}"
 
 
 def start(kb: KnowledgeBase, work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
@@ -148,26 +168,35 @@ def need(work: Work, gpus: int) -> str:
 def reason(choice: Choice) -> str:
     """Why the first stands first, in the terms by which it was ranked."""
     first = choice.kept[0]
-    others = len(choice.kept) - 1
-    of = f"of {others + 1} that would do"
-    if first.price is not None:
-        unpriced = sum(one.price is None for one in choice.kept)
-        text = f"the lowest known price {of}"
+    sure = [one for one in choice.kept if bool(one.open) is bool(first.open)]
+    of = f"of {len(sure)} that {'may' if first.open else 'would'} do"
+    known, _ = first.standing
+    if known == KNOWN_HERE:
+        what = "cost of the whole work" if _is_timed(choice) else "known price"
+        unpriced = sum(one.price is None for one in sure)
+        text = f"the lowest {what} {of}"
         text += f"; {unpriced} of them have no known price here and stand below" if unpriced else ""
-    elif first.elsewhere is not None:
+    elif known == KNOWN_ELSEWHERE:
         text = f"no price is known here {of}: by the ratio of prices elsewhere it is the cheapest"
     else:
-        text = f"no price is known {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
+        text = f"no price is compared {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
+    lowered = sum(one.lowered for one in sure)
+    text += f"; {lowered} stand below that are dear for what they compute" if lowered and not first.lowered else ""
+    text += "; whether it does is open" if first.open else ""
     return f"{first.machine.name}: {text}"
+
+
+def _is_timed(choice: Choice) -> bool:
+    """Whether machine types take different times for the work, so that the price of an hour does not rank them."""
+    return choice.work.tokens is not None and not choice.work.serves
 
 
 def cost(work: Work, first: Candidate, today: date | None = None) -> Iterator[str]:
     """What it costs by billing mode, as far as prices are known; they have a date."""
     price = first.price
     if price is not None:
-        hour = f"{price.per_hour:.2f} {price.currency} an hour paid as you go in {price.region}"
-        total = f", {first.cost:,.0f} {price.currency} for {first.hours:,.0f} h" if first.cost is not None else ""
-        yield f"{hour}{total}; {_origin(price, today or date.today())}"
+        hour = f"{_hourly(first, price)} paid as you go in {price.region}"
+        yield f"{hour}{_whole(first)}; {_origin(price, today or date.today())}"
     elif first.elsewhere is not None:
         known = first.elsewhere
         yield (
@@ -184,10 +213,11 @@ def cost(work: Work, first: Candidate, today: date | None = None) -> Iterator[st
 def _origin(price: Price, today: date) -> str:
     """Of what day a price is and where it is from; old ones are flagged."""
     age = age_days(price, today)
+    converted = f", {price.converted} as you said" if price.converted else ""
     old = f", {age // 30} months OLD" if age is not None and age >= OLD_PRICE_DAYS else ""
     if price.source.endswith("-api"):
-        return f"as the provider gave it on {price.date}{old}"
-    return f"list price of {price.date}{old}, from a third party, currency inferred: look up today's"
+        return f"as the provider gave it on {price.date}{old}{converted}"
+    return f"list price of {price.date}{old}, from a third party, currency inferred{converted}: look up today's"
 
 
 def _subscription(first: Candidate) -> Iterator[str]:
@@ -290,18 +320,41 @@ def _table(choice: Choice, every: bool) -> list[str]:
     shown = choice.kept if every else choice.kept[:FIRST_ROWS]
     if not shown:
         return []
+    timed = _is_timed(choice)
     lines = [f"{'':3}{'type':28}{'GPUs':25}{'GiB needed/has':>15}{'an hour':>9}"]
+    if timed:
+        lines = [f"{'':3}{'type':28}{'GPUs':22}{'GiB need/has':>12}{'hours':>7}{'cost':>8}"]
     for number, one in enumerate(shown, 1):
         fits = f"{one.needed_bytes / 2**30:.1f}/{one.machine.gpu_memory_bytes / 2**30:.1f}"
-        hour = f"{one.price.per_hour:.2f}" if one.price is not None else "?"
         gpus = card(one).replace("NVIDIA ", "").replace("Tesla ", "")
-        lines.append(f"{number:2}{mark(one)}{one.machine.name:28}{gpus[:24]:25}{fits:>15}{hour:>9}")
+        start = f"{number:2}{mark(one)}{one.machine.name[:27]:28}"
+        if timed:
+            lines.append(f"{start}{gpus[:21]:22}{fits:>12}{_short(one.hours):>7}{_short(one.cost):>8}")
+        else:
+            lines.append(f"{start}{gpus[:24]:25}{fits:>15}{_hour(choice, one):>9}")
     more = len(choice.kept) - len(shown)
     lines += [f"   and {more} more; --all shows them"] if more else []
     marks = [("?", "open whether it does", any(one.open for one in shown))]
     marks.append(("!", "a warning", any(one.warned and not one.open for one in shown)))
     told = ", ".join(f"{sign} {says}" for sign, says, is_there in marks if is_there)
     return [*lines, f"   {told}; --why TYPE tells"] if told else lines
+
+
+def _hour(choice: Choice, one: Candidate) -> str:
+    """The price of an hour; with its currency where that is not the one in which prices are compared."""
+    if one.price is None:
+        return "?"
+    other = one.price.currency != choice.currency
+    return f"{one.price.per_hour:.2f} {one.price.currency}"[-9:] if other else f"{one.price.per_hour:.2f}"
+
+
+def _short(number: float | None) -> str:
+    """A number in at most six characters."""
+    if number is None:
+        return "?"
+    scale = next((scale for scale in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= 10 * scale[0]), (1.0, ""))
+    value = number / scale[0]
+    return f"{value:,.0f}{scale[1]}" if value >= 100 else f"{value:.3g}{scale[1]}"
 
 
 def _labelled(label: str, said: str) -> list[str]:

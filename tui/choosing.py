@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.kb.records import dataclass, replace
+from gpuwhy.kb.records import dataclass
 from gpuwhy.tui import amounts
 from gpuwhy.tui.cli_select import METHODS, TASKS, select, work_of
 from gpuwhy.tui.cli_size import DTYPES
 
 if TYPE_CHECKING:
     from gpuwhy.engine.workload import Work
-    from gpuwhy.kb.facts import Fact
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.tui.diagnosed import Diagnosed
 
 
 class WorkError(ValueError):
     """What was said makes no piece of work; the text says why."""
-
-
-def task_of(facts: Iterable[Fact]) -> str:
-    """The task that the facts of a diagnosis speak of; empty if they do not."""
-    kinds = {"training": "train", "serving": "serve"}
-    return next((kinds.get(str(one.value), "") for one in facts if one.id == "job.kind"), "")
 
 
 @dataclass(frozen=True)
@@ -54,8 +48,11 @@ FORM = (
 """What the form of the application asks for; an empty line has the default of the command line."""
 
 
-def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | None) -> Work:
-    """The work that a filled form describes. Raises `WorkError` with the line that cannot be taken, and what could."""
+def from_form(kb: KnowledgeBase, written: Mapping[str, str], found: Diagnosed) -> Work:
+    """The work that a filled form describes, with what a diagnosis found.
+
+    Raises `WorkError` with the line that cannot be taken, and what could.
+    """
     said = {name: text.strip() for name, text in written.items() if text.strip()}
     labels = {one.name: one.label for one in FORM}
 
@@ -87,7 +84,6 @@ def from_form(kb: KnowledgeBase, written: Mapping[str, str], holds_up: str | Non
         "budget": read("budget", float, "20"),
     }
     try:
-        work = work_of(kb, given)
+        return work_of(kb, given, found)
     except click.UsageError as error:
         raise WorkError(error.message) from None
-    return replace(work, bound_by=holds_up) if holds_up else work

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpuwhy.kb.records import dataclass
-from gpuwhy.tui import amounts
+from gpuwhy.tui import amounts, diagnosed
 from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.output import out
@@ -20,34 +18,10 @@ from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_optio
 if TYPE_CHECKING:
     from gpuwhy.engine.workload import Work
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.tui.diagnosed import Diagnosed
 
 TASKS = ("pretrain", "train", "finetune", "serve", "batch", "gateway")
 METHODS = ("full", "half", "lora", "qlora", "inference")
-MAX_DIAGNOSIS_BYTES = 1 << 26
-
-BOUND_BY = (
-    ("slow.io-wall", "input"),
-    ("slow.gpu-starved", "input"),
-    ("slow.scheduling-wall", "launches"),
-    ("slow.bandwidth-wall.device-memory", "compute"),
-    ("slow.bandwidth-wall", "transfer"),
-    ("slow.communication", "exchange"),
-    ("slow.straggler", "exchange"),
-    ("slow.memory-wall", "memory"),
-    ("oom.", "memory"),
-    ("slow.compute-bound", "compute"),
-)
-"""What a confirmed or likely conclusion says the work is bound by; the first that matches counts."""
-
-
-def bound_by(found: Iterable[str]) -> str | None:
-    """What confirmed or likely conclusions say holds the work up; None if nothing like it."""
-    return next((word for name in found for start, word in BOUND_BY if name.startswith(start)), None)
-
-
-MEASURED = ("oom.needed_bytes", "oom.allocated_peak_bytes", "job.gpu_memory_peak_bytes")
-READING = ("job.input_need_bytes_per_second",)
-"""Facts of a diagnosis that tell what memory a run needed on one GPU, and at which rate it reads."""
 
 
 @click.command()
@@ -82,6 +56,8 @@ READING = ("job.input_need_bytes_per_second",)
 @click.option("--local-disk", callback=amounts.size, metavar="SIZE", help="Space wanted on the machine's own disks.")
 @click.option("--provider", type=click.Choice(("alicloud", "tencent")), help="Only types of this one.")
 @click.option("--region", help="Region of the prices.  [default: cn-beijing]")
+@click.option("--currency", metavar="CODE", help="In which prices are compared: CNY, USD.  [default: the region's]")
+@click.option("--exchange", multiple=True, metavar="CODE=RATE", help="One unit of a currency in that one: USD=7.1.")
 @click.option(
     "--from", "diagnosis", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A diagnosis.json."
 )
@@ -107,7 +83,8 @@ def select(
     kb = with_overlays(knowledge(rules), given["overlays"])
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
-    work = work_of(kb, given)
+    from_file = given["diagnosis"]
+    work = work_of(kb, given, diagnosed.Diagnosed() if from_file is None else diagnosed.read(from_file))
     if why is not None:
         _why(kb, work, why, form)
         return
@@ -156,10 +133,15 @@ def _denied(kb: KnowledgeBase, name: str) -> str | None:
     return None
 
 
-def work_of(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
-    """The work that the options of `select` describe. Raises `click.UsageError` where they describe none."""
+def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
+    """The work that the options of `select` describe. Raises `click.UsageError` where they describe none.
+
+    `found`: what a diagnosis tells of it; what was said comes before that.
+    """
     from gpuwhy.engine.workload import SERVING_TASKS, Work
 
+    diagnosed_task = given["task"] is None and found.task is not None
+    given = given | {"task": given["task"] or found.task}
     _complete(given)
     shape = amounts.shape(given["params"], given["config"], given["kv_heads"])
     task, assumed = given["task"], list(shape.assumed)
@@ -179,8 +161,8 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
     if given["p99_ms"] is not None and given["answer"] is None:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
     assumed += _of_region(kb, given)
-    diagnosed = _diagnosed(given["diagnosis"])
-    assumed += diagnosed.told()
+    assumed += [f"--task {task}, as diagnosed"] if diagnosed_task else []
+    assumed += found.told()
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
         task=task,
@@ -198,10 +180,12 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any]) -> Work:
         scratch_bytes=given["local_disk"],
         budget_per_hour=given["budget"],
         gpu_limit=given["max_gpus"],
-        data_bytes_per_second=_rate(given["data_rate"]) or diagnosed.data_bytes_per_second,
+        data_bytes_per_second=_rate(given["data_rate"]) or found.data_bytes_per_second,
         region=given["region"],
-        bound_by=diagnosed.bound_by,
-        measured_bytes=diagnosed.measured_bytes,
+        currency=_currency(given["currency"]),
+        exchange=tuple(_exchange(text) for text in given["exchange"] or ()),
+        bound_by=found.bound_by,
+        measured_bytes=found.measured_bytes,
         assumed=tuple(assumed),
         **{name: given[name] for name in (*same, "partitions", "hosts", "provider")},
     )
@@ -242,6 +226,24 @@ def _of_region(kb: KnowledgeBase, given: dict[str, Any]) -> Iterator[str]:
         yield f"no price of the region {region!r} is known: is that its id, like cn-hangzhou?"
 
 
+def _currency(text: str | None) -> str | None:
+    if text is not None and not (len(text) == 3 and text.isascii() and text.isalpha()):
+        raise click.BadParameter(f"{text!r} is no code of a currency, like CNY or USD", param_hint="--currency")
+    return text.upper() if text is not None else None
+
+
+def _exchange(text: str) -> tuple[str, float]:
+    """`USD=7.1`: what one unit of a currency costs in the one in which prices are compared."""
+    code, _, number = text.partition("=")
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf") or not (code.isascii() and code.isalpha() and len(code) == 3):
+        raise click.BadParameter(f"{text!r} is no rate, like USD=7.1: what one USD costs", param_hint="--exchange")
+    return code.upper(), rate
+
+
 def _rate(text: str | None) -> float | None:
     from gpuwhy.kb.units import parse_quantity
 
@@ -249,41 +251,3 @@ def _rate(text: str | None) -> float | None:
     if text is not None and (rate is None or rate <= 0):
         raise click.BadParameter(f"{text!r} is no rate, like 500 MB/s", param_hint="--data-rate")
     return rate
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a diagnosis tells of the work: what holds it up, the memory it needed, the rate at which it reads."""
-
-    bound_by: str | None = None
-    measured_bytes: float | None = None
-    data_bytes_per_second: float | None = None
-
-    def told(self) -> Iterator[str]:
-        from gpuwhy.kb.units import show
-
-        if self.measured_bytes is not None:
-            yield f"the diagnosed run needed at least {show(self.measured_bytes, 'bytes')} on one GPU (--from)"
-        if self.data_bytes_per_second is not None:
-            yield f"it reads its data at {show(self.data_bytes_per_second, 'bytes_per_second')} (--from)"
-
-
-def _diagnosed(path: Path | None) -> _Found:
-    """What a diagnosis, as `diagnose --format json` writes it, tells of the work; nothing where it tells nothing."""
-    if path is None:
-        return _Found()
-    try:
-        with path.open("rb") as file:
-            document = json.loads(file.read(MAX_DIAGNOSIS_BYTES))
-        found = [str(one["id"]) for one in document["conclusions"] if one["status"] in ("confirmed", "likely")]
-        facts = [(str(one["id"]), one["value"]) for one in document.get("facts", ())]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise click.UsageError(f"{path} is no diagnosis; write one with: gpuwhy diagnose FILES --format json") from None
-    return _Found(bound_by(found), _largest(facts, MEASURED), _largest(facts, READING))
-
-
-def _largest(facts: list[tuple[str, Any]], wanted: tuple[str, ...]) -> float | None:
-    numbers = [
-        float(value) for name, value in facts if name in wanted and type(value) in (int, float) and 0 < value < 1e18
-    ]
-    return max(numbers, default=None)

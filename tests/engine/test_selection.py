@@ -24,6 +24,7 @@ from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.offers import Price, machines
+from gpuwhy.kb.overlay import merged
 from gpuwhy.kb.records import replace
 
 
@@ -239,9 +240,66 @@ def test_a_budget_rejects_what_costs_more() -> None:
 
 def test_the_first_has_the_lowest_price() -> None:
     kept = chosen("finetune", 7.7e9, "qlora").kept
-    prices = [one.price.per_hour for one in kept if one.price is not None and one.machine.status == "listed"]
+    plain = [one for one in kept if one.machine.status == "listed" and not one.lowered]
+    prices = [one.price.per_hour for one in plain if one.price is not None]
     assert prices == sorted(prices)
     assert kept[0].price is not None
+
+
+def priced(currency: str, amount: float, name: str = "ecs.gn7i-c8g1.2xlarge") -> KnowledgeBase:
+    """The knowledge with a newer price of one machine type, in another currency."""
+    sheet = {"provider": "alicloud", "mode": "payg", "currency": currency, "date": "2030-01-01", "source": "aliyun-api"}
+    overlay = {"prices": [sheet | {"per_hour": {name: {"cn-beijing": amount}}}]}
+    return replace(knowledge(), catalogue=merged(knowledge().catalogue, [overlay]))
+
+
+def test_a_price_in_another_currency_is_not_compared_without_a_rate() -> None:
+    choice = choose(priced("USD", 1.0), work("finetune", 7.7e9, "qlora"))
+    assert choice.currency == "CNY"
+    assert choice.uncompared == {"USD": 1}
+    assert choice.kept[0].machine.name == "ecs.gn7i-c16g1.4xlarge"  # 10.09 CNY: the cheapest that is compared
+
+
+@pytest.mark.parametrize(("rate", "first"), [(7.0, True), (20.0, False)], ids=["cheaper", "dearer"])
+def test_a_price_in_another_currency_is_converted_by_the_rate_that_is_told(rate: float, first: bool) -> None:
+    job = work("finetune", 7.7e9, "qlora", exchange=(("USD", rate),), budget_per_hour=100.0)
+    choice = choose(priced("USD", 1.0), job)
+    one = next(one for one in choice.kept if one.machine.name == "ecs.gn7i-c8g1.2xlarge")
+    assert one.price is not None
+    assert (one.price.per_hour, one.price.currency, one.price.converted) == (rate, "CNY", f"1.00 USD at {rate:g}")
+    assert (choice.kept[0] is one) is first
+    assert choice.uncompared == {}
+
+
+def test_prices_are_compared_in_the_currency_that_is_asked_for() -> None:
+    choice = choose(knowledge(), work("finetune", 7.7e9, "qlora", currency="USD", exchange=(("CNY", 0.14),)))
+    first = choice.kept[0].price
+    assert first is not None
+    assert first.per_hour == pytest.approx(9.5326 * 0.14)
+    assert choose(knowledge(), work("finetune", 7e9, "qlora", currency="USD")).uncompared["CNY"] > 20
+
+
+def test_several_machines_cost_several_times_as_much_and_so_for_the_budget() -> None:
+    one, four = (chosen("pretrain", 7e9, tokens=1e9, hosts=hosts).kept for hosts in (1, 4))
+    for kept, number in ((one, 1), (four, 4)):
+        ex = next(each for each in kept if each.machine.name == "ecs.ebmgn7ex.32xlarge")
+        assert ex.price is not None
+        assert ex.hours is not None
+        assert ex.cost == pytest.approx(number * ex.price.per_hour * ex.hours)
+    dear = chosen("pretrain", 7e9, hosts=4, budget_per_hour=300.0)
+    assert "select.cost.budget" in reasons(dear, "ecs.ebmgn7ex.32xlarge")  # 4 x 270.83
+
+
+def test_where_machines_take_different_times_the_cost_of_the_whole_work_ranks() -> None:
+    kept = [one for one in chosen("pretrain", 7e9, tokens=1e11).kept if one.cost is not None and not one.lowered]
+    assert [one.cost for one in kept] == sorted(one.cost for one in kept if one.cost is not None)
+
+
+def test_a_slow_card_does_not_lead_because_its_hour_is_cheap() -> None:
+    kept = chosen("train", 86e6, activation_bytes=8e9).kept
+    slow = next(one for one in kept if one.machine.gpu == "NVIDIA A16")
+    assert kept[0].machine.gpu == A10
+    assert [one.rule for one in slow.warned] == ["select.cost.dear-for-its-rate"]  # 4.87 over 34.74, 17.9 over 312
 
 
 def test_in_a_region_without_prices_the_ratio_of_prices_elsewhere_ranks() -> None:

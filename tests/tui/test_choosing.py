@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from gpuwhy.engine.diagnose import diagnose
 from gpuwhy.engine.selection import choose
+from gpuwhy.kb.facts import FactBase
 from gpuwhy.kb.load import load
+from gpuwhy.probes.artefacts.read import gather
 from gpuwhy.tui import choice_text
 from gpuwhy.tui.choosing import WorkError, from_form
 from gpuwhy.tui.cli import main
+from gpuwhy.tui.diagnosed import Diagnosed, of, read
 
 
 def test_the_form_and_the_command_line_choose_alike() -> None:
@@ -19,11 +25,36 @@ def test_the_form_and_the_command_line_choose_alike() -> None:
     words = "--task finetune --params 7B --method lora --sequence 1024 --hours 48 --interruptible"
     done = CliRunner().invoke(main, ["select", *words.split()])
     kb = load()
-    assert choice_text.text(kb, choose(kb, from_form(load(), written, None))) == done.output
+    assert choice_text.text(kb, choose(kb, from_form(load(), written, Diagnosed()))) == done.output
 
 
-def test_what_a_diagnosis_found_is_carried_over() -> None:
-    assert from_form(load(), {"task": "train", "params": "25M"}, "input").bound_by == "input"
+ARTEFACT = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 22.49 GiB "
+    "of which 410.88 MiB is free. Process 4711 has 22.08 GiB memory in use. Of the allocated memory 17.94 GiB is "
+    "allocated by PyTorch, and 127.00 MiB is reserved by PyTorch but unallocated.\n"
+)
+
+
+def test_a_diagnosis_carries_the_same_from_its_file_as_in_the_application(tmp_path: Path) -> None:
+    document = CliRunner().invoke(main, ["diagnose", "--format", "json"], input=ARTEFACT).output
+    (tmp_path / "d.json").write_text(document, encoding="utf-8")
+    gathered = gather([("paste", ARTEFACT.encode())], load().facts)
+    found = diagnose(load(), FactBase.of(gathered.facts, gathered.absent))
+    carried = of((one.id for one in found.asserted), ((one.id, one.value) for one in found.facts))
+    assert carried == read(tmp_path / "d.json")
+    assert carried.bound_by == "memory"
+    assert carried.measured_bytes == pytest.approx(19.44 * 2**30, rel=1e-3)  # 17.94 + 1.50 GiB
+
+
+def test_all_that_a_diagnosis_tells_is_carried_over() -> None:
+    found = of(
+        ["slow.io-wall.workers", "oom.capacity"],
+        [("job.kind", "training"), ("job.input_need_bytes_per_second", 6e8), ("oom.needed_bytes", 3e10)],
+    )
+    assert found == Diagnosed("input", 3e10, 6e8, "train")
+    work = from_form(load(), {"task": "train", "params": "25M"}, found)
+    assert (work.bound_by, work.measured_bytes, work.data_bytes_per_second) == ("input", 3e10, 6e8)
+    assert any("27.94 GiB" in one for one in work.assumed)
 
 
 @pytest.mark.parametrize(
@@ -40,4 +71,4 @@ def test_what_a_diagnosis_found_is_carried_over() -> None:
 )
 def test_a_line_that_cannot_be_taken_is_told_with_what_could(written: dict[str, str], says: str) -> None:
     with pytest.raises(WorkError, match=says):
-        from_form(load(), written, None)
+        from_form(load(), written, Diagnosed())

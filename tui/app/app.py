@@ -210,19 +210,19 @@ class GpuwhyApp(RuledApp):
             self.when_ready(lambda: self.advance(Added(f"paste {number}", text)))
 
     def action_choose(self) -> None:
-        """Which machine type the work should run on; what the diagnosis found to hold it up is carried over."""
+        """Which machine type the work should run on; what the diagnosis tells of it is carried over."""
         self.when_ready(self._choose)
 
     def _choose(self) -> None:
         from gpuwhy.tui.app.screens.choose import ChooseScreen
-        from gpuwhy.tui.choosing import task_of
-        from gpuwhy.tui.cli_select import bound_by
+        from gpuwhy.tui.diagnosed import Diagnosed, of
 
         found = self.snapshot.report.diagnosis if self.session is not None and self.snapshot is not None else None
         if found is None:
-            self.push_screen(ChooseScreen(self.kb))
+            self.push_screen(ChooseScreen(self.kb, Diagnosed()))
         else:
-            self.push_screen(ChooseScreen(self.kb, bound_by(one.id for one in found.asserted), task_of(found.facts)))
+            facts = ((one.id, one.value) for one in found.facts)
+            self.push_screen(ChooseScreen(self.kb, of((one.id for one in found.asserted), facts)))
 
     def action_open(self) -> None:
         """Open a file or a folder."""

@@ -83,7 +83,11 @@ def _fix(kb: KnowledgeBase, rule: Fix) -> Iterator[str]:
 
 def _selection(kb: KnowledgeBase, rule: Selection) -> Iterator[str]:
     leads_to = {"reject": "rejects a machine type", "open": "leaves open whether a machine type does", "warn": "warns"}
-    leads_to |= {"know": "tells of a machine type", "note": "notes"}
+    leads_to |= {
+        "lower": "warns of a machine type, and ranks it below others,",
+        "know": "tells of a machine type",
+        "note": "notes",
+    }
     yield from _part(kb, f"{leads_to[rule.then]} where", rule.when)
     yield ""
     yield from _wrap(f"says {say(rule.because)}", 0)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from gpuwhy.engine.pricing import KNOWN_HERE, NOT_COMPARED
 from gpuwhy.engine.selection import Candidate, Change, Choice, Said
 from gpuwhy.kb.load import load
 from gpuwhy.kb.load import load as shipped
@@ -31,6 +32,7 @@ from gpuwhy.tui.app.screens.job import ConsentScreen, JobScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.choosing import from_form
+from gpuwhy.tui.diagnosed import Diagnosed
 from gpuwhy.tui.incident.events import Answered, Started
 from tests.kb import pack
 from tests.tui.app.picture import coloured, picture
@@ -89,17 +91,18 @@ TOO_SMALL = Said("select.memory.too-small-to-train", "a GPU needs 19.22 GiB and 
 
 
 def candidate(machine: Machine, price: Price | None, *rejected: Said) -> Candidate:
-    return Candidate(machine, 19.2 * GIB, price, 48.0, None, rejected)
+    standing = (KNOWN_HERE, price.per_hour * 48) if price is not None else (NOT_COMPARED, 0.0)
+    return Candidate(machine, 19.2 * GIB, price, 48.0, None, rejected, standing=standing)
 
 
 async def choosing(pilot: Pilot[None]) -> None:
     app = pilot.app
     assert isinstance(app, GpuwhyApp)
-    screen = ChooseScreen(app.kb)
+    screen = ChooseScreen(app.kb, Diagnosed())
     app.push_screen(screen)
     await pilot.pause(0.3)
     await settled(pilot)
-    work = from_form(shipped(), {"params": "7B", "method": "lora", "sequence": "1024", "hours": "48"}, None)
+    work = from_form(shipped(), {"params": "7B", "method": "lora", "sequence": "1024", "hours": "48"}, Diagnosed())
     kept = (candidate(MACHINE, PRICE), candidate(replace(MACHINE, name="ecs.gn7i-2x.8xlarge", gpus=2), None))
     rejected = (candidate(SMALL, replace(PRICE, machine=SMALL.name, per_hour=4.87), TOO_SMALL),)
     change = Change("QLoRA instead of LoRA", replace(rejected[0], needed_bytes=10.9 * GIB))

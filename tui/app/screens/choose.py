@@ -20,6 +20,7 @@ from gpuwhy.tui.app.fields import FormLine, Pick
 from gpuwhy.tui.app.messages import MachineChosen
 from gpuwhy.tui.app.rows import Row, Rows
 from gpuwhy.tui.choosing import FORM, WorkError, from_form
+from gpuwhy.tui.diagnosed import Diagnosed
 
 SETTLE_SECONDS = 0.2
 _KEYS = (
@@ -34,7 +35,7 @@ _KEYS = (
 
 
 class ChooseScreen(Screen[None]):
-    """`holds_up` is what a diagnosis found the work to be bound by."""
+    """`found` is what a diagnosis tells of the work."""
 
     CSS_PATH = "choose.tcss"
     KEYS = _KEYS
@@ -47,9 +48,9 @@ class ChooseScreen(Screen[None]):
         Binding("escape", "back", "Back"),
     ]
 
-    def __init__(self, kb: KnowledgeBase, holds_up: str | None = None, task: str = "") -> None:
+    def __init__(self, kb: KnowledgeBase, found: Diagnosed) -> None:
         super().__init__()
-        self._kb, self._holds_up, self._wanted = kb, holds_up, task
+        self._kb, self._found = kb, found
         self.choice: Choice | None = None
 
     def compose(self) -> ComposeResult:
@@ -58,7 +59,7 @@ class ChooseScreen(Screen[None]):
             with Vertical(id="form", classes="pane") as form:
                 form.border_title = "Work"
                 for one in FORM:
-                    value = self._wanted if one.name == "task" and self._wanted else one.default
+                    value = (self._found.task if one.name == "task" else None) or one.default
                     with Horizontal(classes="field"):
                         yield Static(Content(one.label), classes="label")
                         if one.choices:
@@ -106,7 +107,7 @@ class ChooseScreen(Screen[None]):
 
     def _choose(self, written: dict[str, str]) -> None:
         try:
-            found: Choice | str = choose(self._kb, from_form(self._kb, written, self._holds_up))
+            found: Choice | str = choose(self._kb, from_form(self._kb, written, self._found))
         except (WorkError, ValueError) as error:
             found = str(error)
         self.post_message(MachineChosen(found))
@@ -136,7 +137,7 @@ class ChooseScreen(Screen[None]):
         pane = self.query_one("#change", Rows)
         rows = [Row("note", choice_text.claimed(one)) for one in choice.notes]
         if choice.change is not None:
-            rows.insert(1 if self._holds_up else 0, Row("change", choice_text.change(choice.change)))
+            rows.insert(1 if self._found.bound_by else 0, Row("change", choice_text.change(choice.change)))
         pane.display = bool(rows)
         pane.border_title = "Cheapest change" if choice.change is not None else "Note"
         pane.show(rows)
@@ -172,7 +173,7 @@ class ChooseScreen(Screen[None]):
 
     def _steps(self, choice: Choice, one: Candidate) -> list[tuple[str, str]]:
         needs = ("needs", choice_text.need(choice.work, one.machine.gpus))
-        assumed = [("assumed", said) for said in choice.work.shape.assumed]
+        assumed = [("assumed", said) for said in choice.work.assumed]
         more = (*choice_text.about(choice.work, one), *choice_text.start(self._kb, choice.work, one))
         notes = [("note", choice_text.claimed(said)) for said in choice.notes]
         return [("type", one.machine.name), needs, *assumed, *notes, *more]
