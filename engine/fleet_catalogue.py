@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpuwhy.engine.sheet import Sheet
@@ -18,18 +18,27 @@ from gpuwhy.engine.sheet_values import (
     constant,
     dtype_of,
 )
+from gpuwhy.kb.records import dataclass
 
 _MOST_CODES = 1 << 16
 
 
-class Lookup:
-    """Facts that follow from the values of key columns. `describe` gives them for one combination of values."""
+@dataclass(frozen=True)
+class Following:
+    """Facts of these kinds that follow from the values of key columns: `describe` gives them for one combination."""
 
-    def __init__(self, sheet: Sheet, keys: Sequence[str], describe: Callable[[Mapping[str, Any]], Mapping[str, Any]]):
+    keys: Sequence[str]
+    kinds: Mapping[str, type]
+    describe: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class Lookup:
+    """The facts that follow from the values of key columns, in each row of a sheet."""
+
+    def __init__(self, sheet: Sheet, following: Following) -> None:
         self._sheet = sheet
-        self._keys = keys
-        self._read = [sheet.col(key) for key in keys]
-        self._describe = describe
+        self._following = following
+        self._read = [sheet.col(key) for key in following.keys]
         self._described: dict[tuple[Any, ...], Mapping[str, Any]] = {}
         self._frame: Any = None
         self._level = CONSTANT
@@ -87,7 +96,7 @@ class Lookup:
     def _row(self, key: Sequence[Any]) -> Mapping[str, Any]:
         whole = tuple(key)
         if whole not in self._described:
-            self._described[whole] = self._describe(dict(zip(self._keys, whole, strict=True)))
+            self._described[whole] = self._following.describe(dict(zip(self._following.keys, whole, strict=True)))
         return self._described[whole]
 
 
@@ -117,8 +126,10 @@ class Looked(Node):
         return found
 
 
-def bind(sheet: Sheet, lookup: Lookup, names: Iterable[str], kinds: Mapping[str, type]) -> None:
-    """Names the facts of a lookup; what a table says of itself comes first."""
-    for name in names:
-        found = sheet.node(Looked, (), (lookup, name), kinds[name])
+def bind(sheet: Sheet, following: Following) -> Lookup:
+    """Names the facts that follow, and gives what looks them up; what a table says of itself comes first."""
+    lookup = Lookup(sheet, following)
+    for name in sorted(following.kinds):
+        found = sheet.node(Looked, (), (lookup, name), following.kinds[name])
         sheet.bind({name: sheet.first_known(sheet.col(name), found) if name in sheet.names else found})
+    return lookup

@@ -5,14 +5,18 @@ The cluster computes the ranks, and how many hosts have what; only the rows of h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuwhy.engine.columns import derive
 from gpuwhy.engine.fleet import LABELS, SEPARATOR, conclusions
-from gpuwhy.engine.fleet_table import DEVICE, NAME, ORDER, GpuTable, Judged, catalogue_of, described_by
+from gpuwhy.engine.fleet_peers import DEVICE_NAME, MACHINE, add_peer_ranks, compared
+from gpuwhy.engine.fleet_table import DEVICE, NAME, ORDER, GpuTable, Judged, following
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.narwhals_sheet import DOT, NarwhalsSheet
+from gpuwhy.engine.peers import AT_WORK, UTILIZATION, PeerCount, Peers
 from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.sheet_values import OF_HOSTS, OF_ROWS, column
 from gpuwhy.kb.model import KnowledgeBase
@@ -34,7 +38,7 @@ class Counted:
 
 
 class SparkTable:
-    """A table of GPUs as a DataFrame of PySpark, judged. `columns`: those that the rules read."""
+    """A table of GPUs as a DataFrame of PySpark. `columns`: those that the rules read."""
 
     def __init__(self, kb: KnowledgeBase, frame: Any, columns: Sequence[str]) -> None:
         from pyspark.sql import functions
@@ -47,7 +51,25 @@ class SparkTable:
         self._columns = list(columns)
         self._share_what_is_of_hosts()
         self._names: list[str] = []
-        self._judged = self._judge().persist()
+        self._judged: Any = None
+
+    def judge(self, peers: Peers) -> None:
+        """Judges it; what is asked of it afterwards rests on that. `peers`: those that its GPUs are compared with."""
+        self._judged = self._ranks(peers).persist()
+
+    def counted_peers(self) -> Iterator[PeerCount]:
+        """The values that peers are compared by, each with the number of GPUs at work that have it."""
+        functions = self._functions
+        for fact in compared(self._kb, self._columns).values():
+            typed = MACHINE in self._columns
+            machine = functions.coalesce(_plain(MACHINE), functions.lit("")) if typed else functions.lit("")
+            value = functions.col(_plain(fact)).cast("double")
+            work = self.rows.filter(functions.col(_plain(UTILIZATION)).between(AT_WORK, sys.float_info.max))
+            work = work.filter(functions.col(_plain(DEVICE_NAME)).isNotNull() & value.isNotNull())
+            some = work.groupBy(machine.alias("machine"), functions.col(_plain(DEVICE_NAME)), value.alias("value"))
+            for kind, name, number, found in some.count().collect():
+                if math.isfinite(number):
+                    yield PeerCount(kind, name, fact, number, found)
 
     def _share_what_is_of_hosts(self) -> None:
         """What one row tells of its host or job, all rows of the host tell: the first that is known, as in a sheet."""
@@ -60,12 +82,13 @@ class SparkTable:
         shared = {name: self._functions.first(name, ignorenulls=True).over(of_host) for name in above}
         self.rows = self.rows.withColumns(shared) if shared else self.rows
 
-    def _judge(self) -> Any:
-        whole, known = self._with_catalogue()
+    def _ranks(self, peers: Peers) -> Any:
+        whole, known = self._with_following(peers)
         sheet = NarwhalsSheet(whole, {_plain(name): name for name in (*known, NAME, DEVICE, ORDER)})
         table = GpuTable(self._kb.facts, sheet)
         derive(self._kb, table)
         ranks = conclusions(self._kb, table)
+        add_peer_ranks(self._kb, table, self._columns, ranks)
         sheet.bind(ranks)
         self._names = list(ranks)
         kept = [NAME, ORDER, *([DEVICE] if DEVICE in self._columns else [])]
@@ -75,16 +98,17 @@ class SparkTable:
         numbers = [column_(f"`{_plain(name)}`").cast("tinyint").alias(f"r{at}") for at, name in enumerate(self._names)]
         return sheet.native().select(*shown, *numbers)
 
-    def _with_catalogue(self) -> tuple[Any, list[str]]:
-        """The rows with what the catalogue knows of them, and the names of the facts that there are."""
+    def _with_following(self, peers: Peers) -> tuple[Any, list[str]]:
+        """The rows with what follows from the values of their columns, and the names of the facts that there are."""
         rows, known = self.rows, [name for name in self._columns if name in self._kb.facts]
-        for keys, kinds in catalogue_of(self._kb, self._columns):
+        for one in following(self._kb, self._columns, peers):
+            keys, kinds = one.keys, one.kinds
             plain = [_plain(key) for key in keys]
             distinct = [list(row) for row in rows.select(*plain).distinct().collect()]
             names = sorted(kinds)
             found = []
             for row in distinct:
-                given = described_by(self._kb, kinds, dict(zip(keys, row, strict=True)))
+                given = one.describe(dict(zip(keys, row, strict=True)))
                 found.append([*row, *(given.get(name) for name in names)])
             types = dict(rows.select(*plain).dtypes)
             schema = [f"`_{name}` {types[name]}" for name in plain]
@@ -189,7 +213,8 @@ class SparkTable:
 
     def close(self) -> None:
         """Gives up what the cluster keeps of it."""
-        self._judged.unpersist()
+        if self._judged is not None:
+            self._judged.unpersist()
 
 
 def _plain(name: str) -> str:

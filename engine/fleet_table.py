@@ -6,14 +6,16 @@ a GPU only where it is the only one of its host, as in a diagnosis. Facts about 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
 from gpuwhy.engine.catalogue import described
 from gpuwhy.engine.columns import Expr, Specs, Table, derive
 from gpuwhy.engine.fleet import LABELS, conclusions, read_facts
-from gpuwhy.engine.fleet_catalogue import Lookup, bind
+from gpuwhy.engine.fleet_catalogue import Following, Lookup, bind
+from gpuwhy.engine.fleet_peers import add_peer_ranks, compared, medians, peer_facts
+from gpuwhy.engine.peers import UTILIZATION, Peers
 from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.sheet_nodes import Node
 from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, OF_ROWS, TRUE, UNKNOWN, Value, as_series, truth
@@ -85,13 +87,15 @@ class GpuTable(Table):
 def read_columns(kb: KnowledgeBase, names: Iterable[str]) -> list[str]:
     """Which of these columns the rules that can be in play read, or reports name; all others need not be loaded."""
     columns = list(names)
-    read = {*catalogue_keys(kb, columns), *LABELS.values(), REGION}.union(*(one.reads for one in rules_of(kb, columns)))
+    read = {*catalogue_keys(kb, columns), *LABELS.values(), REGION, *compared(kb, columns).values(), UTILIZATION}
+    read.update(*(one.reads for one in rules_of(kb, columns)))
     return [one for one in columns if one in read and one in kb.facts and kb.facts[one].entity in KINDS]
 
 
 def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
     """The derivations and signatures that a table with these columns can bring into play."""
     known = set(names)
+    known |= peer_facts(kb, known)
     known.update(_catalogue_facts(kb) if catalogue_keys(kb, known) else ())
     found = []
     for one in kb.derivations.outlines:
@@ -102,10 +106,14 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
 
 
 class TableJudge:
-    """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them."""
+    """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them.
 
-    def __init__(self, kb: KnowledgeBase) -> None:
+    `peers`: the medians of the fleet that its GPUs are compared with.
+    """
+
+    def __init__(self, kb: KnowledgeBase, peers: Peers) -> None:
         self._kb = kb
+        self._peers = peers
         self._sheet: Sheet | None = None
         self._lookups: list[Lookup] = []
         self._ranks: dict[str, Node] = {}
@@ -124,9 +132,10 @@ class TableJudge:
         facts = self._kb.facts
         sheet = Sheet(portion, NAME, lambda name: name in facts and facts[name].entity != "gpu")
         table = GpuTable(facts, sheet)
-        self._lookups = list(_lookups(self._kb, sheet, portion.columns))
+        self._lookups = [bind(sheet, one) for one in following(self._kb, portion.columns, self._peers)]
         derive(self._kb, table)
         self._ranks = conclusions(self._kb, table)
+        add_peer_ranks(self._kb, table, portion.columns, self._ranks)
         return sheet
 
 
@@ -168,35 +177,32 @@ class Judged:
 
 
 def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
-    """A Polars frame of GPUs judged: its rows, with a column of ranks for each conclusion, and their names."""
-    judged = TableJudge(kb).judge(frame)
+    """A Polars frame of GPUs judged, each host by itself: its rows, with a column of ranks for each conclusion, and
+    their names."""
+    judged = TableJudge(kb, Peers(())).judge(frame)
     made = {name: judged.whole(value) for name, value in judged.ranks.items()}
     return judged.rows.with_columns(**made), list(made)
 
 
-def _lookups(kb: KnowledgeBase, sheet: Sheet, columns: Iterable[str]) -> Iterator[Lookup]:
-    """What the catalogue adds to the columns of a sheet."""
-    for keys, kinds in catalogue_of(kb, columns):
-        lookup = Lookup(sheet, keys, partial(described_by, kb, kinds))
-        bind(sheet, lookup, sorted(kinds), kinds)
-        yield lookup
+def following(kb: KnowledgeBase, columns: Collection[str], peers: Peers) -> Iterator[Following]:
+    """What follows from the values of columns: what the catalogue knows, and the medians of peers."""
+    yield from _of_catalogue(kb, columns)
+    yield from medians(kb, columns, peers)
 
 
-def catalogue_of(kb: KnowledgeBase, columns: Iterable[str]) -> Iterator[tuple[list[str], dict[str, type]]]:
-    """The columns by which the catalogue knows something, and the facts that follow, with the kinds of their values.
-
-    Names and versions first, then event codes, which differ from GPU to GPU.
-    """
+def _of_catalogue(kb: KnowledgeBase, columns: Iterable[str]) -> Iterator[Following]:
+    """What the catalogue knows: by names and versions first, then by event codes, which differ from GPU to GPU."""
     keys, wanted = catalogue_keys(kb, columns), _catalogue_facts(kb) & read_facts(kb)
     coded = {name for name in wanted if name.startswith("gpu.xid_")}
     by_code = [key for key in keys if key in _ALSO_NAMED]
     by_name = [key for key in keys if key not in _ALSO_NAMED]
     for some, names in ((by_name, wanted - coded), (by_code, coded)):
         if some:
-            yield some, {name: kind_of(kb.facts, FactRef(name)) for name in names}
+            kinds = {name: kind_of(kb.facts, FactRef(name)) for name in names}
+            yield Following(some, kinds, partial(_described_by, kb, kinds))
 
 
-def described_by(kb: KnowledgeBase, kinds: Mapping[str, type], key: Mapping[str, Any]) -> dict[str, Any]:
+def _described_by(kb: KnowledgeBase, kinds: Mapping[str, type], key: Mapping[str, Any]) -> dict[str, Any]:
     """Which of these facts the catalogue gives for the values of its columns."""
     given = described(kb, base_of_rows(kb, [key], "table"))
     return {fact.id: typed(kb.facts, FactRef(fact.id), fact.value) for fact in given if fact.id in kinds}

@@ -7,13 +7,14 @@ the few GPUs of a host one outlier moves those so much that it hides itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuwhy.engine.fleet import judge_hosts
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.signatures import needs
-from gpuwhy.kb.averages import median
+from gpuwhy.kb.averages import median_of_counts
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
@@ -31,7 +32,8 @@ QUANTITIES = {
 LEAST = {"host": 2, "type": 3, "fleet": 3}
 """How many members a median needs."""
 
-_CARRIED = ("gpu.utilization_share", "gpu.power_limit_watts", "gpu.event_software_power_cap")
+UTILIZATION = "gpu.utilization_share"
+_CARRIED = (UTILIZATION, "gpu.power_limit_watts", "gpu.event_software_power_cap")
 _ORIGIN = Origin(OriginKind.DERIVED, "peers")
 Key = tuple[str, ...]
 
@@ -49,13 +51,17 @@ class Member:
     @property
     def at_work(self) -> bool:
         """True if it is known to be busy enough to be compared."""
-        share = self.readings.get("gpu.utilization_share")
+        share = self.readings.get(UTILIZATION)
         return share is not None and share >= AT_WORK
 
     def key(self, group: str) -> Key | None:
         """What its peers of a group have in common; None where that is not known."""
-        first = {"host": self.host, "type": self.machine, "fleet": "all"}[group]
-        return (group, first, self.name) if first and self.name else None
+        return _key(group, self.host if group == "host" else self.machine, self.name)
+
+
+def _key(group: str, first: str, name: str) -> Key | None:
+    first = "all" if group == "fleet" else first
+    return (group, first, name) if first and name else None
 
 
 def members(host: str, base: FactBase) -> Iterator[Member]:
@@ -70,18 +76,50 @@ def members(host: str, base: FactBase) -> Iterator[Member]:
             yield Member(host, device, "" if machine is None else str(machine.value), str(name.value), readings)
 
 
-class Peers:
-    """The medians of all groups of a fleet."""
+@dataclass(frozen=True)
+class PeerCount:
+    """So many GPUs at work of a machine type (empty where not known) and a name have this value of a fact."""
 
-    def __init__(self, fleet: Iterable[Member]) -> None:
-        values: dict[tuple[Key, str], list[float]] = {}
+    machine: str
+    name: str
+    fact: str
+    value: float
+    number: int
+
+
+def median_fact(group: str, stem: str) -> str:
+    """The fact that the median of a group is."""
+    return f"gpu.{stem}_{group}_median_{QUANTITIES[stem][1]}"
+
+
+def ratio_fact(group: str, stem: str) -> str:
+    """The fact that a GPU's reading to the median of its group is."""
+    return f"gpu.{stem}_{group}_ratio"
+
+
+class Peers:
+    """The medians of all groups of a fleet. GPUs that were only counted are peers of a type and of the fleet."""
+
+    def __init__(self, fleet: Iterable[Member], more: Iterable[PeerCount] = ()) -> None:
+        values: dict[tuple[Key, str], Counter[float]] = {}
         for one in fleet:
             for key in (key for group in LEAST if (key := one.key(group)) is not None) if one.at_work else ():
                 for stem, (fact, _) in QUANTITIES.items():
                     if fact in one.readings:
-                        values.setdefault((key, stem), []).append(float(one.readings[fact]))
-        self._counts = {key: len(found) for key, found in values.items()}
-        self._medians = {key: median(found) for key, found in values.items() if len(found) >= LEAST[key[0][0]]}
+                        values.setdefault((key, stem), Counter())[float(one.readings[fact])] += 1
+        stems = {fact: stem for stem, (fact, _) in QUANTITIES.items()}
+        for row in more:
+            for key in (key for group in LEAST if group != "host" and (key := _key(group, row.machine, row.name))):
+                values.setdefault((key, stems[row.fact]), Counter())[row.value] += row.number
+        self._counts = {key: found.total() for key, found in values.items()}
+        self._medians = {
+            key: median_of_counts(found) for key, found in values.items() if self._counts[key] >= LEAST[key[0][0]]
+        }
+
+    def median(self, group: str, stem: str, machine: str, name: str) -> float | None:
+        """The median of a quantity of a machine type (group `type`) or the fleet; None where too few are known."""
+        key = _key(group, machine, name)
+        return None if key is None else self._medians.get((key, stem))
 
     def of(self, one: Member) -> tuple[list[Fact], list[Absent]]:
         """What a GPU is to its peers; nothing for one that is not at work."""
@@ -92,7 +130,7 @@ class Peers:
             for stem, (fact, unit) in QUANTITIES.items():
                 if key is None or fact not in one.readings:
                     continue
-                middle, ratio = f"gpu.{stem}_{group}_median_{unit}", f"gpu.{stem}_{group}_ratio"
+                middle, ratio = median_fact(group, stem), ratio_fact(group, stem)
                 found = self._medians.get((key, stem))
                 if found is None:
                     why = f"{self._counts.get((key, stem), 0)} GPUs of this name at work, {LEAST[group]} are needed"
@@ -107,10 +145,7 @@ class Peers:
 
 
 PEER_FACTS = frozenset(
-    name
-    for stem, (_, unit) in QUANTITIES.items()
-    for group in LEAST
-    for name in (f"gpu.{stem}_{group}_median_{unit}", f"gpu.{stem}_{group}_ratio")
+    name for stem in QUANTITIES for group in LEAST for name in (median_fact(group, stem), ratio_fact(group, stem))
 )
 
 
@@ -128,6 +163,11 @@ def base_of(kb: KnowledgeBase, some: Sequence[Member], peers: Peers) -> FactBase
     return FactBase.of(facts, absent)
 
 
+def with_peers(base: FactBase, host: str, peers: Peers) -> FactBase:
+    """These facts of a host, and what its GPUs are to their peers, as far as that can be said."""
+    return base.with_facts([fact for one in members(host, base) for fact in peers.of(one)[0]])
+
+
 def has_peers(base: FactBase) -> bool:
     """True if a GPU of this host is compared with others."""
     return any(name in PEER_FACTS for name, _ in base.by_key)
@@ -135,12 +175,15 @@ def has_peers(base: FactBase) -> bool:
 
 def judge_peers(kb: KnowledgeBase, bases: Mapping[str, FactBase]) -> Any:
     """What the rules about peers hold for hosts: rows as those of `judge_hosts`."""
-    rows = judge_hosts(_about_peers(kb), bases)
+    rows = judge_hosts(about_peers(kb), bases)
     return rows.filter(rows.get_column("rank") <= Status.LIKELY.rank)
 
 
-def _about_peers(kb: KnowledgeBase) -> KnowledgeBase:
-    """The rules that read facts about peers, and the derivations that they rest on, without the catalogue."""
+def about_peers(kb: KnowledgeBase) -> KnowledgeBase:
+    """The rules that read facts about peers, and the derivations that they rest on, without the catalogue.
+
+    They are judged apart: what excludes one of them must not lower what other rules say of the same cause.
+    """
     rules = kb.signatures.only(lambda one: not PEER_FACTS.isdisjoint(one.reads))
     reading = needs(kb)
     needed = {fact for one in rules.outlines for fact in reading[one.id]}

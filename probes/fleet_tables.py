@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ def scan(path: Path) -> Any:
     return frame.with_columns(polars.col(HOST_COLUMN).cast(polars.String).fill_null("(no name)"))
 
 
+@contextmanager
+def read_whole(name: str) -> Iterator[None]:
+    """Whatever Polars cannot read of a table within this is an `UnusableInput`."""
+    import polars
+
+    try:
+        yield
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
+
+
 def portions(frame: Any, columns: Sequence[str], name: str) -> Iterator[Any]:
     """The rows in portions. Rows of one host that stand together are never divided. Raises `UnusableInput`.
 
@@ -45,7 +57,7 @@ def portions(frame: Any, columns: Sequence[str], name: str) -> Iterator[Any]:
     held: Any = None
     divided: list[Any] = []
     last = ""
-    try:
+    with read_whole(name):
         for batch in frame.select(columns).collect_batches(chunk_size=ROWS, maintain_order=True):
             rest = batch
             if held is not None and len(batch) and batch.item(0, HOST_COLUMN) == last:
@@ -54,8 +66,6 @@ def portions(frame: Any, columns: Sequence[str], name: str) -> Iterator[Any]:
                 yield held
             held = rest
             last = batch.item(-1, HOST_COLUMN) if len(batch) else last
-    except (polars.exceptions.PolarsError, OSError) as error:
-        raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
     if held is not None and len(held):
         yield held
     if divided:
@@ -80,10 +90,8 @@ def sorted_portions(frame: Any, columns: Sequence[str], name: str, rows: int) ->
     parts = -(-rows // MOST_ROWS)
     for part in range(parts):
         some = frame.select(columns).filter(polars.col(HOST_COLUMN).hash() % parts == part)
-        try:
+        with read_whole(name):
             whole = some.collect(engine="streaming").sort(HOST_COLUMN, maintain_order=True)
-        except (polars.exceptions.PolarsError, OSError) as error:
-            raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
         while len(whole):
             end = (
                 len(whole)

@@ -10,13 +10,14 @@ from typing import Any
 
 from gpuwhy.engine.diagnose import proof_of
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
-from gpuwhy.engine.peers import Member, Peers, base_of, has_peers, judge_peers, members
+from gpuwhy.engine.model import Status
+from gpuwhy.engine.peers import Member, PeerCount, Peers, base_of, has_peers, judge_peers, members
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field, replace
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
-from gpuwhy.tui.audit.tables import add_table
+from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
 
@@ -44,6 +45,7 @@ class Collected:
     use: dict[Type, Count] = field(default_factory=dict)
     unjudged: Counter[str] = field(default_factory=Counter)
     members: list[Member] = field(default_factory=list)
+    counted_peers: list[PeerCount] = field(default_factory=list)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
     _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
@@ -58,6 +60,11 @@ class Collected:
     def without_rule(self) -> Unjudged:
         """Says which causes no rule could judge for want of readings."""
         return Unjudged(self.kb)
+
+    @cached_property
+    def peers(self) -> Peers:
+        """What GPUs are compared with, once all hosts of files are read and those of tables counted."""
+        return Peers(self.members, self.counted_peers)
 
     def anew(self) -> Collected:
         """An audit with nothing found yet."""
@@ -161,8 +168,7 @@ def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) ->
     while portion := list(islice(waiting, PORTION)):
         bases = dict(_read(collected, portion, progress))
         add_judged(collected, bases)
-    for path in fleet.tables:
-        add_table(collected, path, progress)
+    add_tables(collected, fleet.tables, progress)
     return collected
 
 
@@ -214,8 +220,8 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
 
 def add_peers(collected: Collected) -> None:
     """Judges what rests on comparisons of GPUs with those of other hosts, once all hosts are read."""
-    peers = Peers(collected.members)
-    told = {(one.host, one.conclusion) for one in collected.findings}
+    peers = collected.peers
+    told = {(one.host, one.conclusion) for one in collected.findings if one.status != Status.POSSIBLE.value}
     hosts = groupby(collected.members, key=lambda one: one.host)
     while portion := {host: base_of(collected.kb, list(some), peers) for host, some in islice(hosts, PORTION)}:
         compared = {host: base for host, base in portion.items() if has_peers(base)}
@@ -225,6 +231,9 @@ def add_peers(collected: Collected) -> None:
             else []
         )
         new = [row for row in rows if (row[0], row[2]) not in told]
+        outdone = {(row[0], row[2]) for row in new}
+        if outdone:
+            collected.findings = [one for one in collected.findings if (one.host, one.conclusion) not in outdone]
         collected.add_findings(new)
         for host, _, name, _ in new:
             collected.kept.setdefault(name, (host, portion[host]))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gpuwhy.engine.fleet_table import DEVICE, NAME, base_of_rows, read_columns
+from gpuwhy.engine.peers import Peers, with_peers
 from gpuwhy.probes.fleet_inputs import Broken
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.run import Collected
+
+if TYPE_CHECKING:
+    from gpuwhy.engine.fleet_spark import SparkTable
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
@@ -34,24 +38,41 @@ def add_tables(collected: Collected, spark: Any, paths: Iterable[str], with_name
     """
     from pyspark.errors import PySparkException
 
+    opened: list[tuple[str, SparkTable]] = []
+
+    def refused(path: str, error: Exception) -> None:
+        collected.broken(Broken(path, f"cannot be read by Spark: {(str(error).splitlines() or [''])[0][:300]}"))
+
     for path in paths:
         try:
-            _add(collected, spark, path, with_names)
+            table = _opened(collected, spark, path)
+            if table is not None:
+                collected.counted_peers += table.counted_peers()
+                opened.append((path, table))
         except PySparkException as error:
-            collected.broken(Broken(path, f"cannot be read by Spark: {(str(error).splitlines() or [''])[0][:300]}"))
+            refused(path, error)
+    for path, table in opened:
+        try:
+            _add(collected, table, path, with_names)
+        except PySparkException as error:
+            refused(path, error)
 
 
-def _add(collected: Collected, spark: Any, path: str, with_names: bool) -> None:
+def _opened(collected: Collected, spark: Any, path: str) -> SparkTable | None:
     from gpuwhy.engine.fleet_spark import SparkTable
 
     frame = spark.read.parquet(path)
     if NAME not in frame.columns:
         collected.broken(Broken(path, "has no column `host`: one row for each GPU, with the name of its host"))
-        return
+        return None
     columns = [NAME, *([DEVICE] if DEVICE in frame.columns else []), *_usable(collected, dict(frame.dtypes), path)]
-    table = SparkTable(collected.kb, frame, columns)
+    return SparkTable(collected.kb, frame, columns)
+
+
+def _add(collected: Collected, table: SparkTable, path: str, with_names: bool) -> None:
+    found = collected.anew()
     try:
-        found = collected.anew()
+        table.judge(collected.peers)
         judged = table.with_cause()
         if judged is not None:
             note_portion(found, judged)
@@ -62,7 +83,7 @@ def _add(collected: Collected, spark: Any, path: str, with_names: bool) -> None:
         found.possible.update(counted.possible)
         if with_names:
             found.seen.append(_series(table.names()))
-        _keep(found, table, path)
+        _keep(found, table, path, collected.peers)
     finally:
         table.close()
     collected.absorb(found)
@@ -87,11 +108,11 @@ def _usable(collected: Collected, dtypes: dict[str, str], path: str) -> list[str
     return wanted
 
 
-def _keep(found: Collected, table: Any, path: str) -> None:
+def _keep(found: Collected, table: SparkTable, path: str, peers: Peers) -> None:
     """Keeps the facts of one host for each cause, for the sentence that proves it."""
     first = {one.conclusion: one.host for one in reversed(found.findings) if one.is_cause}
     rows = table.rows_of(sorted(set(first.values()))) if first else []
     for cause, host in first.items():
         own = [row for row in rows if row[NAME] == host]
         if own:
-            found.kept[cause] = (host, base_of_rows(found.kb, own, path))
+            found.kept[cause] = (host, with_peers(base_of_rows(found.kb, own, path), host, peers))

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpuwhy.engine.fleet_peers import counted
 from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, TableJudge, base_of_rows, read_columns
+from gpuwhy.engine.peers import Peers, with_peers
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
-from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, rows_of, scan, sorted_portions
+from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, read_whole, rows_of, scan, sorted_portions
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.use import of_portion, summed
 
@@ -19,34 +21,43 @@ if TYPE_CHECKING:
     from gpuwhy.tui.audit.run import Collected
 
 
-def add_table(collected: Collected, path: Path, progress: Callable[[int], object]) -> None:
-    """Judges a table and notes what is found; one that cannot be read, or not to its end, is noted as broken."""
-    try:
-        frame = scan(path)
-        _judge(collected, frame, path.name, progress)
-    except UnusableInput as error:
-        collected.broken(Broken(path.name, error.message))
+def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
+    """Judges tables and notes what is found; one that cannot be read, or not to its end, is noted as broken."""
+    opened = []
+    for path in paths:
+        try:
+            frame = scan(path)
+            with read_whole(path.name):
+                collected.counted_peers += counted(collected.kb, frame)
+            opened.append((path.name, frame))
+        except UnusableInput as error:
+            collected.broken(Broken(path.name, error.message))
+    for name, frame in opened:
+        try:
+            _judge(collected, frame, name, progress)
+        except UnusableInput as error:
+            collected.broken(Broken(name, error.message))
 
 
 def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int], object]) -> None:
     columns, frame = _usable(collected, frame, name)
-    found = collected.anew()
-    rows = _note_all(found, portions(frame, columns, name), name, progress)
+    peers, found = collected.peers, collected.anew()
+    rows = _note_all(found, portions(frame, columns, name), name, peers, progress)
     if not _stand_together(found):
         found = collected.anew()
-        _note_all(found, sorted_portions(frame, columns, name, rows), name, lambda _: None)
+        _note_all(found, sorted_portions(frame, columns, name, rows), name, peers, lambda _: None)
     collected.absorb(found)
 
 
-def _note_all(found: Collected, some: Iterable[Any], name: str, progress: Callable[[int], object]) -> int:
+def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, progress: Callable[[int], object]) -> int:
     """Judges portions and notes what they show; gives the number of rows."""
-    judge, rows = TableJudge(found.kb), 0
+    judge, rows = TableJudge(found.kb, peers), 0
     for portion in some:
         judged = judge.judge(portion.with_row_index(ORDER))
         note_portion(found, judged)
         summed(of_portion(judged), found.use)
         found.seen.append(judged.groups.names.rename(HOST_COLUMN))
-        _keep(found, portion, name)
+        _keep(found, portion, name, peers)
         rows += len(portion)
         progress(len(portion))
     return rows
@@ -85,7 +96,7 @@ def _usable(collected: Collected, frame: Any, name: str) -> tuple[list[str], Any
     return keep, frame
 
 
-def _keep(collected: Collected, portion: Any, table: str) -> None:
+def _keep(collected: Collected, portion: Any, table: str, peers: Peers) -> None:
     """Keeps the facts of one host for each cause that is new, for the sentence that proves it."""
     import polars
 
@@ -93,7 +104,8 @@ def _keep(collected: Collected, portion: Any, table: str) -> None:
         if one.is_cause and one.conclusion not in collected.kept:
             rows = portion.filter(polars.col(HOST_COLUMN) == one.host).to_dicts()
             if rows:
-                collected.kept[one.conclusion] = (one.host, base_of_rows(collected.kb, rows, table))
+                base = base_of_rows(collected.kb, rows, table)
+                collected.kept[one.conclusion] = (one.host, with_peers(base, one.host, peers))
     collected.kept_up_to = len(collected.findings)
 
 
