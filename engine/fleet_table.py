@@ -166,6 +166,16 @@ class Judged:
         value = self._sheet.value(name)
         return Value(OF_HOSTS, self.groups.first(value.data)) if value.level == OF_ROWS else value
 
+    def by_host(self, name: str) -> Any:
+        """A text for each host; None where the rows of a host differ."""
+        value = self._sheet.value(name) if name in self._sheet.names else UNKNOWN
+        if value.level == CONSTANT:
+            return as_series(value.data, str).new_from_index(0, self.groups.count)
+        if value.level == OF_HOSTS:
+            return value.data
+        first = self.groups.first(value.data)
+        return first if self.groups.spread(first).eq_missing(value.data).all() else None
+
     def column(self, name: str, kind: type) -> Any:
         """What a fact is in each row, as a column of this type."""
         value = self._sheet.value(name) if name in self._sheet.names else UNKNOWN

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from gpuwhy.engine.downsizing import Smaller
 from gpuwhy.kb.texts import say
 from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
@@ -102,7 +103,17 @@ def _use(one: Use) -> dict[str, Any]:
         "small_load": one.count.small,
         "idle_cost_per_hour": _cost(one.idle_cost),
         "small_load_cost_per_hour": _cost(one.small_cost),
+        "small_load_memory_bytes": one.count.small_memory_bytes if one.count.small else None,
+        "small_load_busy_share": one.count.small_busy_share if one.count.small else None,
+        "smaller": _smaller(one.smaller),
     }
+
+
+def _smaller(one: Smaller | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    ratio = None if one.price_low is None else {"low": one.price_low, "high": one.price_high}
+    return {"instance_type": one.machine, "gpu": one.gpu, "price_ratio": ratio, "lacks": list(one.lacks)}
 
 
 def _cost(one: Cost | None) -> dict[str, Any] | None:

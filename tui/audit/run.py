@@ -128,26 +128,24 @@ class Collected:
 
     def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
         """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""
-        ranks: dict[str, dict[str, int]] = {}
-        where: dict[tuple[str, str], list[str]] = {}
+        held: dict[str, dict[str, tuple[int, list[str]]]] = {}
         for host, entity, conclusion, rank in rows:
-            best = ranks.get(host)
-            if best is None:
-                best = ranks[host] = {}
-            known = best.get(conclusion, _NEVER)
-            if rank < known:
-                best[conclusion] = rank
-                where[host, conclusion] = [entity]
-            elif rank == known:
-                where[host, conclusion].append(entity)
-        kinds = {name: self.kb.conclusions[name].kind for name in {name for best in ranks.values() for name in best}}
-        for host, best in ranks.items():
-            explained = self._folded(best)
-            for name, rank in best.items():
-                entities = tuple([shown for one in where[host, name] if (shown := _shown(one))])
-                self.findings.append(
-                    Finding(host, name, kinds[name], STATUS_OF[rank], entities, explained.get(name, ""))
-                )
+            of_host = held.get(host)
+            if of_host is None:
+                of_host = held[host] = {}
+            best = of_host.get(conclusion)
+            if best is None or rank < best[0]:
+                of_host[conclusion] = (rank, [entity])
+            elif rank == best[0]:
+                best[1].append(entity)
+        kinds = {name: self.kb.conclusions[name].kind for name in {name for one in held.values() for name in one}}
+        ranks: dict[str, dict[str, int]] = {}
+        for host, of_host in held.items():
+            found = ranks[host] = {name: rank for name, (rank, _) in of_host.items()}
+            explained = self._folded(found)
+            for name, (rank, entities) in of_host.items():
+                shown = tuple([one for entity in entities if (one := _shown(entity))])
+                self.findings.append(Finding(host, name, kinds[name], STATUS_OF[rank], shown, explained.get(name, "")))
         return ranks
 
     def _folded(self, best: Mapping[str, int]) -> Mapping[str, str]:

@@ -15,9 +15,10 @@ from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass
 
 if TYPE_CHECKING:
+    from gpuwhy.engine.downsizing import Offers, Smaller
     from gpuwhy.engine.fleet_table import Judged
-    from gpuwhy.kb.offers import Price
 
+MEMORY, BUSY = "gpu.memory_used_max_bytes", "gpu.utilization_share"
 IDLE, SMALL = "gpu.idle_over_samples", "gpu.small_load"
 MACHINE, DEVICE_NAME = "host.instance_type", "gpu.name"
 Type = tuple[str, str, str]
@@ -26,12 +27,17 @@ Type = tuple[str, str, str]
 
 @dataclass
 class Count:
-    """GPUs of one type: how many there are, how many of them were judged, and how many were idle or hardly used."""
+    """GPUs of one type: how many there are, how many of them were judged, and how many were idle or hardly used.
+
+    Of those hardly used: the most memory that one used, and the largest share of time that one computed.
+    """
 
     gpus: int = 0
     judged: int = 0
     idle: int = 0
     small: int = 0
+    small_memory_bytes: float = 0.0
+    small_busy_share: float = 0.0
 
     def add(self, other: Count) -> None:
         """Counts the GPUs of another too."""
@@ -39,6 +45,8 @@ class Count:
         self.judged += other.judged
         self.idle += other.idle
         self.small += other.small
+        self.small_memory_bytes = max(self.small_memory_bytes, other.small_memory_bytes)
+        self.small_busy_share = max(self.small_busy_share, other.small_busy_share)
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Use:
-    """The GPUs of one machine type in one region; `idle_cost` and `small_cost` are None where no price is known."""
+    """The GPUs of one machine type in one region; `idle_cost` and `small_cost` are None where no price is known.
+
+    `smaller`: a machine type that would hold what each of those hardly used does.
+    """
 
     machine: str
     gpu_name: str
@@ -62,6 +73,7 @@ class Use:
     count: Count
     idle_cost: Cost | None
     small_cost: Cost | None
+    smaller: Smaller | None = None
 
 
 def of_base(kb: KnowledgeBase, base: FactBase) -> Iterator[tuple[Type, Count]]:
@@ -80,6 +92,10 @@ def of_base(kb: KnowledgeBase, base: FactBase) -> Iterator[tuple[Type, Count]]:
         known = base.get("gpu.sample_count", device)
         judged = idle is not None and known is not None and int(known.value) > 1
         count = Count(1, int(judged), int(_true(idle) and judged), int(_true(small) and judged))
+        if count.small:
+            count.small_memory_bytes, count.small_busy_share = (
+                0.0 if (found := base.get(name, device)) is None else float(found.value) for name in (MEMORY, BUSY)
+            )
         yield (machine, _text(base, DEVICE_NAME, device), region), count
 
 
@@ -96,16 +112,27 @@ def of_portion(judged: Judged) -> Iterator[tuple[Type, Count]]:
     """The GPUs of a portion of a table."""
     import polars
 
-    columns = {name: judged.column(name, str) for name in (MACHINE, DEVICE_NAME, REGION)}
-    columns |= {name: judged.column(name, bool) for name in (IDLE, SMALL)}
-    samples = judged.column("gpu.sample_count", float)
-    frame = polars.DataFrame({**columns, "several": samples > 1})
-    several = polars.col("several") & polars.col(IDLE).is_not_null()
-    found = frame.group_by(MACHINE, DEVICE_NAME, REGION).agg(
-        polars.len(), several.sum().alias("judged"), *((polars.col(one) & several).sum() for one in (IDLE, SMALL))
+    kinds = (MACHINE, DEVICE_NAME, REGION)
+    there = judged.column("gpu.sample_count", float) > 1
+    there = there & judged.column(IDLE, bool).is_not_null()
+    by_host = [] if there.any() else [one for name in kinds if (one := judged.by_host(name)) is not None]
+    if len(by_host) == len(kinds):  # nothing was judged, and the GPUs of each host are of one kind: hosts are counted
+        hosts = polars.DataFrame(
+            [*(one.alias(name) for one, name in zip(by_host, kinds, strict=True)), judged.groups.sizes.alias("gpus")]
+        )
+        for machine, name, region, gpus in hosts.group_by(kinds).sum().iter_rows():
+            yield (machine or "", name or "", region or ""), Count(int(gpus))
+        return
+    rows = polars.DataFrame(
+        {name: judged.column(name, str) for name in kinds}
+        | {name: judged.column(name, bool) & there for name in (IDLE, SMALL)}
+        | {name: judged.column(name, float) for name in (MEMORY, BUSY)}
+        | {"judged": there}
     )
-    for machine, name, region, *numbers in found.iter_rows():
-        yield (machine or "", name or "", region or ""), Count(*map(int, numbers))
+    most = [polars.col(name).filter(SMALL).max().fill_null(0.0) for name in (MEMORY, BUSY)]
+    numbers = (polars.col(name).sum() for name in ("judged", IDLE, SMALL))
+    for machine, name, region, *found in rows.group_by(kinds).agg(polars.len(), *numbers, *most).iter_rows():
+        yield (machine or "", name or "", region or ""), Count(*found)
 
 
 def summed(counts: Iterable[tuple[Type, Count]], into: dict[Type, Count]) -> None:
@@ -116,12 +143,15 @@ def summed(counts: Iterable[tuple[Type, Count]], into: dict[Type, Count]) -> Non
 
 def uses(kb: KnowledgeBase, counts: dict[Type, Count]) -> tuple[Use, ...]:
     """The use of every type, what costs most first, then by the number of GPUs idle and hardly used."""
-    offers = _Offers(kb)
-    found = [
-        Use(machine, name, region, count, offers.cost(machine, region, count.idle),
-            offers.cost(machine, region, count.small))
-        for (machine, name, region), count in counts.items()
-    ]  # fmt: skip
+    from gpuwhy.engine.downsizing import Offers
+
+    offers = Offers(kb.catalogue)
+    found = []
+    for (machine, name, region), count in counts.items():
+        idle, small = (_cost(offers, machine, region, gpus) for gpus in (count.idle, count.small))
+        memory, busy = count.small_memory_bytes, count.small_busy_share
+        smaller = offers.smaller(machine, region, memory, busy) if count.small else None
+        found.append(Use(machine, name, region, count, idle, small, smaller))
     return tuple(sorted(found, key=lambda one: (-_most(one), -one.count.idle, -one.count.small, one.machine)))
 
 
@@ -129,28 +159,15 @@ def _most(one: Use) -> float:
     return max((cost.high for cost in (one.idle_cost, one.small_cost) if cost is not None), default=0.0)
 
 
-class _Offers:
-    """List prices of machine types, by the hour."""
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        from gpuwhy.kb.offers import machines, prices
-
-        self._machines = {one.name: one for one in machines(kb.catalogue)}
-        self._prices: dict[str, dict[str, Price]] = {}
-        for one in prices(kb.catalogue):
-            if one.mode == "payg":
-                self._prices.setdefault(one.machine, {})[one.region] = one
-
-    def cost(self, machine: str, region: str, gpus: int) -> Cost | None:
-        """What this many GPUs cost an hour, each as its part of the machine; None without a price or GPUs."""
-        kind, known = self._machines.get(machine), self._prices.get(machine, {})
-        offered = [known[region]] if region in known else [] if region else list(known.values())
-        if kind is None or not offered or not kind.gpus or not gpus:
-            return None
-        if len({(one.currency, one.date) for one in offered}) > 1:
-            return None
-        amounts = [one.per_hour * gpus / kind.gpus for one in offered]
-        return Cost(min(amounts), max(amounts), offered[0].currency, offered[0].date, kind.provider)
+def _cost(offers: Offers, machine: str, region: str, gpus: int) -> Cost | None:
+    """What this many GPUs cost an hour, each as its part of the machine; None without a price or GPUs."""
+    kind, offered = offers.machines.get(machine), offers.prices(machine, region)
+    if kind is None or not offered or not kind.gpus or not gpus:
+        return None
+    if len({(one.currency, one.date) for one in offered}) > 1:
+        return None
+    amounts = [one.per_hour * gpus / kind.gpus for one in offered]
+    return Cost(min(amounts), max(amounts), offered[0].currency, offered[0].date, kind.provider)
 
 
 def told(one: Use) -> str:
@@ -162,7 +179,21 @@ def told(one: Use) -> str:
         parts.append(f"{count.small:,} with little to do{_at(one.small_cost)}")
     if (count.idle or count.small) and one.idle_cost is None and one.small_cost is None:
         parts.append("price not known")
+    if one.smaller is not None:
+        parts.append(_smaller_told(one.smaller, count))
     return f"{name}{f' in {one.region}' if one.region else ''}: {', '.join(parts)}"
+
+
+def _smaller_told(one: Smaller, used: Count) -> str:
+    """The type, its GPU, what it was held against, and its price against that of one GPU of the present type."""
+    says = f"{one.machine} ({one.gpu}) would hold each of these: at most {used.small_memory_bytes / 1e9:.1f} GB used"
+    says += f", {used.small_busy_share:.0%} busy in half of the samples"
+    if one.price_low is not None and one.price_high is not None:
+        low, high = f"{one.price_low:.2f}", f"{one.price_high:.2f}"
+        says += f"; {low if low == high else f'{low} to {high}'} times the price"
+    else:
+        says += "; its price is not known"
+    return says + (f"; it has no {' and no '.join(one.lacks)}" if one.lacks else "")
 
 
 def _at(cost: Cost | None) -> str:

@@ -43,7 +43,7 @@ def as_files(folder: Path, rows: list[Row]) -> None:
     """A facts file for each host."""
     specs = load().facts
     for name in dict.fromkeys(row["host"] for row in rows):
-        found = {}
+        found: dict[Any, Fact] = {}
         for row in (row for row in rows if row["host"] == name):
             for fact, value in row.items():
                 if fact in specs and value is not None:

@@ -99,3 +99,31 @@ def test_the_table_and_the_page_tell_use_and_cost(tmp_path: Path) -> None:
     assert "list prices of alicloud as of 2024-12-31" in told
     page = audit(path, "--format", "html").output
     assert "1 idle, 1 with little to do, of 4" in page
+
+
+@pytest.mark.parametrize("made", [of_table, of_files], ids=["table", "files"])
+@pytest.mark.parametrize(
+    ("region", "smaller", "ratio", "lacks", "says"),
+    [
+        # one T4 for 8.3 CNY an hour in place of an eighth of eight A10 for 99.32
+        ("ap-southeast-5", "ecs.gn6i-c4g1.xlarge", 8.3 / (99.32 / 8), ["BF16", "TF32"], "0.67 times the price"),
+        # there a T4 costs 11.63 and an A10 10.09; an A16 has 16 GB, a third of the bandwidth and no known price
+        ("cn-hangzhou", "ecs.gn7r-c16g1.4xlarge", None, [], "its price is not known"),
+    ],
+    ids=["cheaper", "no-price"],
+)
+def test_a_smaller_type_that_would_hold_what_is_used_is_named(
+    made: Any, region: str, smaller: str, ratio: float | None, lacks: list[str], says: str, tmp_path: Path
+) -> None:
+    path = made(tmp_path, region, MACHINE, 100)
+    (use,) = json.loads(audit(path, "--format", "json").output)["use"]
+    # the second of the four GPUs has little to do: 1 GB, 10 % of the time
+    assert (use["small_load_memory_bytes"], use["small_load_busy_share"]) == (1e9, 0.1)
+    assert (use["smaller"]["instance_type"], use["smaller"]["lacks"]) == (smaller, lacks)
+    assert use["smaller"]["price_ratio"] == (ratio and {"low": pytest.approx(ratio), "high": pytest.approx(ratio)})
+    assert says in " ".join(audit(path).output.split())
+
+
+def test_no_smaller_type_is_named_where_none_is_known(tmp_path: Path) -> None:
+    (use,) = json.loads(audit(of_files(tmp_path, None, "p4d.24xlarge", 100), "--format", "json").output)["use"]
+    assert (use["small_load"], use["smaller"]) == (1, None)
