@@ -13,6 +13,7 @@ QWEN = "https://github.com/QwenLM/Qwen/blob/main/README.md"
 ZERO = "https://arxiv.org/abs/1910.02054"
 QLORA = "https://arxiv.org/abs/2305.14314"
 LITGPT = "https://github.com/Lightning-AI/lit-gpt/blob/main/tutorials/resource-tables.md"
+DREAMBOOTH = "https://github.com/ShivamShrirao/diffusers/blob/main/examples/dreambooth/README.md"
 VLLM = "https://github.com/vllm-project/vllm"
 
 GIB = 2.0**30
@@ -62,6 +63,13 @@ LLAMA1_65B = llama(80, 8192, 64, 64, 22_016, 32_000)
 LLAMA3_8B = llama(32, 4096, 32, 8, 14_336, 128_256)
 LLAMA3_70B = llama(80, 8192, 64, 8, 28_672, 128_256)
 
+STABLE_DIFFUSION_1 = {
+    "_class_name": "UNet2DConditionModel", "sample_size": 64, "layers_per_block": 2,
+    "in_channels": 4, "out_channels": 4, "block_out_channels": [320, 640, 1280, 1280], "cross_attention_dim": 768,
+    "down_block_types": ["CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D"],
+}  # fmt: skip
+"""The U-Net of Stable Diffusion 1.x, from its config.json."""
+
 SEQUENCES = (256, 512, 1024, 2048, 4096, 8192)
 
 FINE_TUNING: tuple[tuple[str, str, Training, tuple[float, ...]], ...] = (
@@ -93,6 +101,21 @@ GENERATING = {
 BATCHES = {1: 16.3, 4: 24.1, 16: 31.7, 32: 48.7}
 LENGTHS = {512: 15.2, 1024: 16.3, 2048: 17.6, 4096: 19.5, 8192: 23.2}
 
+IMAGES: tuple[tuple[str, int, int, bool, str, float], ...] = (
+    ("fp16", 1, 1, True, "adamw8bit", 9.92),
+    ("fp32", 1, 1, True, "adamw8bit", 10.08),
+    ("fp16", 2, 1, True, "adamw8bit", 10.4),
+    ("fp16", 1, 1, False, "adamw8bit", 11.17),
+    ("fp32", 1, 1, False, "adamw8bit", 11.17),
+    ("fp16", 1, 2, True, "adamw8bit", 11.56),
+    ("fp16", 2, 1, False, "adamw8bit", 13.67),
+    ("fp16", 1, 2, False, "adamw8bit", 13.7),
+    ("fp16", 1, 1, True, "adamw", 15.79),
+    ("fp16", 1, 1, False, "adamw", 17.7),
+)
+"""GB of a T4 while the whole U-Net of Stable Diffusion 1.4 is trained at 512 px, text and images encoded beforehand:
+format, batch, steps whose gradients are accumulated, checkpointing, optimizer."""
+
 ZERO_TABLE: dict[float, dict[int, tuple[float, float, float]]] = {
     7.5e9: {4: (52.5, 41.3, 30.0), 16: (35.6, 21.6, 7.5), 64: (31.4, 16.6, 1.88), 256: (30.4, 15.4, 0.47)},
     128e9: {4: (896, 704, 512), 16: (608, 368, 128), 64: (536, 284, 32), 256: (518, 263, 8)},
@@ -103,7 +126,7 @@ ZERO_TABLE: dict[float, dict[int, tuple[float, float, float]]] = {
 
 def rows() -> Iterator[Row]:
     """All published figures with what the model predicts."""
-    for group in (_fine_tuning, _generating, _zero, _adapters, _blocks):
+    for group in (_fine_tuning, _generating, _zero, _adapters, _images, _blocks):
         yield from group()
 
 
@@ -156,6 +179,16 @@ def _adapters() -> Iterator[Row]:
         plan = Training(method, sequence=1304, batch=batch, rank=8, checkpointing=False)
         label = f"Llama 2 {name}, {method}, batch {batch}, no checkpointing"
         yield Row(label, training(shape, plan).total_bytes / GB, figure, "GB", LITGPT)
+
+
+def _images() -> Iterator[Row]:
+    shape = of_config(STABLE_DIFFUSION_1)
+    for dtype, batch, steps, checkpointing, optimizer, figure in IMAGES:
+        plan = Training("full", dtype, optimizer, batch=batch, checkpointing=checkpointing)
+        label = (
+            f"Stable Diffusion, {dtype}, {optimizer}, batch {batch} x {steps}{'' if checkpointing else ', all kept'}"
+        )
+        yield Row(label, training(shape, plan).total_bytes / GB, figure, "GB", DREAMBOOTH)
 
 
 def _blocks() -> Iterator[Row]:

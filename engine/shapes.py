@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpuwhy.engine.unets import Images, count
 from gpuwhy.kb.records import dataclass
 
 COMMON_SHAPES = (
@@ -44,7 +45,8 @@ class ShapeError(ValueError):
 class Shape:
     """What sizing needs to know of a transformer. `embeddings`: parameters of the input and output matrices.
 
-    `active_parameters`: those that one token uses, where experts are chosen; None where all of them are used.
+    `active_parameters`: those that one token uses, where experts are chosen; None where all of them are used. `images`:
+    of a diffusion model, what training on images keeps; its other figures are 0.
     """
 
     parameters: float
@@ -58,6 +60,7 @@ class Shape:
     embeddings: float
     assumed: tuple[str, ...] = ()
     active_parameters: float | None = None
+    images: Images | None = None
 
     @property
     def kv_values_per_token(self) -> int:
@@ -89,8 +92,10 @@ def of_parameters(parameters: float, kv_heads: int | None = None) -> Shape:
     )
 
 
-def of_config(config: Mapping[str, Any]) -> Shape:
+def of_config(config: Mapping[str, Any], pixels: int | None = None) -> Shape:
     """The shape that a Hugging Face `config.json` tells. Raises `ShapeError` where layers or width are missing.
+
+    `pixels`: the side of the images that a diffusion model is trained on.
 
     The parameter count is the sum of the matrices: embeddings, attention projections, feed-forward of every expert.
     """
@@ -100,10 +105,7 @@ def of_config(config: Mapping[str, Any]) -> Shape:
     hidden = _whole(config, "hidden_size", "n_embd", "d_model", "dim")
     layers = _whole(config, "num_hidden_layers", "n_layer", "num_layers", "n_layers")
     if hidden is None and "_class_name" in config:
-        raise ShapeError(
-            f"it is that of a diffusion model ({str(config['_class_name'])[:60]}), whose activations are not modelled: "
-            "give --params 860M and --activations SIZE, as torch.cuda.max_memory_allocated() measured them"
-        )
+        return _of_diffusion(config, pixels)
     if hidden is None or layers is None:
         raise ShapeError("no hidden_size or num_hidden_layers in it: is it the config.json of a transformer?")
     heads = _whole(config, "num_attention_heads", "n_head", "n_heads") or max(1, hidden // HEAD_SIZE)
@@ -129,6 +131,23 @@ def of_config(config: Mapping[str, Any]) -> Shape:
         float(embeddings + layers * one_layer), layers, hidden, heads, kv_heads, head_size, feed_forward, vocabulary,
         float(embeddings), active_parameters=active,
     )  # fmt: skip
+
+
+def _of_diffusion(config: Mapping[str, Any], pixels: int | None) -> Shape:
+    """The shape of a U-Net. Raises `ShapeError` for any other diffusion model."""
+    name = str(config["_class_name"])[:60]
+    found = count(config, pixels) if name == "UNet2DConditionModel" else None
+    if found is None:
+        raise ShapeError(
+            f"it is that of a diffusion model ({name}), and only a whole one of a UNet2DConditionModel is modelled: "
+            "give --params 860M and --activations SIZE, as torch.cuda.max_memory_allocated() measured them"
+        )
+    parameters, images = found
+    assumed = (
+        f"images of {images.pixels} x {images.pixels} pixels (--resolution)",
+        "text encoder and autoencoder are not on the GPU: their outputs are cached beforehand",
+    )
+    return Shape(float(parameters), 0, 0, 0, 0, 0, 0, 0, 0.0, assumed, images=images)
 
 
 def _feed_forward(config: Mapping[str, Any], hidden: int) -> tuple[int, int]:

@@ -134,8 +134,11 @@ def weight_bytes(shape: Shape, dtype: str) -> float:
 def adapter_parameters(shape: Shape, rank: int) -> float:
     """Parameters of LoRA matrices on the attention projections and two feed-forward matrices of each layer.
 
-    Hu et al. 2021 (arXiv 2106.09685): a matrix of m x n gets rank x (m + n).
+    Of a diffusion model, on all attention projections. Hu et al. 2021 (arXiv 2106.09685): a matrix of m x n gets rank x
+    (m + n).
     """
+    if shape.images is not None:
+        return float(rank * shape.images.adapted)
     query = shape.hidden + shape.heads * shape.head_size
     key_value = shape.hidden + shape.kv_heads * shape.head_size
     return shape.layers * rank * (2 * query + 2 * key_value + 2 * (shape.hidden + shape.feed_forward))
@@ -151,12 +154,16 @@ def activation_bytes(shape: Shape, plan: Training) -> float:
 
     Korthikanti et al. 2022 (arXiv 2205.05198), 16-bit: a layer keeps s b h (34 + 5 a s / h) bytes; FlashAttention does
     without the second term (Dao et al. 2022, arXiv 2205.14135). With checkpointing each layer keeps its input, 2 s b h,
-    and one layer at a time is computed again. `plan.activation_bytes` replaces the layers where it is given.
+    and one layer at a time is computed again. `plan.activation_bytes` replaces the layers where it is given. Those of a
+    diffusion model are counted in `unets`.
     """
     tokens = plan.sequence * plan.batch
     wide = 2.0 if plan.dtype in ("fp32", "tf32") else 1.0
     if plan.activation_bytes is not None:
         return plan.activation_bytes
+    if shape.images is not None:
+        kept_of_one = shape.images.checkpointed if plan.checkpointing else shape.images.kept
+        return plan.batch * kept_of_one[1 if wide > 1 else 0]
     layer = tokens * shape.hidden * 34.0
     if not plan.flash_attention:
         layer += 5.0 * shape.heads * plan.sequence * tokens
@@ -182,7 +189,8 @@ def training(shape: Shape, plan: Training) -> Estimate:
         live = min(shape.parameters, ZERO3_LIVE_PARAMETERS) * 2.0
         parts.append(Part("gathered parameters", live, "layers that are whole while they are computed"))
     kept = "recomputed in the backward pass" if plan.checkpointing else "all kept for the backward pass"
-    parts.append(Part("activations", activation_bytes(shape, plan), f"batch {plan.batch} x {plan.sequence}, {kept}"))
+    size = plan.sequence if shape.images is None else f"{shape.images.pixels} px"
+    parts.append(Part("activations", activation_bytes(shape, plan), f"batch {plan.batch} x {size}, {kept}"))
     parts.append(Part("workspace", TRAINING_WORKSPACE_BYTES, "matrix libraries, gradient exchange"))
     return _with_margins(parts, plan.gpus, shape.assumed, FRAGMENTATION_SHARE)
 

@@ -47,8 +47,11 @@ def size(_context: click.Context, option: click.Parameter, value: str | None) ->
     return found
 
 
-def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -> Shape:
-    """The model's shape, from its config.json or its number of parameters; the number wins over the sum."""
+def shape(parameters: float | None, config: Path | None, kv_heads: int | None, pixels: int | None = None) -> Shape:
+    """The model's shape, from its config.json or its number of parameters; the number wins over the sum.
+
+    `pixels`: the side of the images that a diffusion model is trained on.
+    """
     from gpuwhy.engine.shapes import ShapeError, of_config, of_parameters
 
     if config is None and parameters is None:
@@ -59,7 +62,7 @@ def shape(parameters: float | None, config: Path | None, kv_heads: int | None) -
         if config is None:
             assert parameters is not None
             return of_parameters(parameters, kv_heads)
-        found = of_config(read_json(config))
+        found = of_config(read_json(config), pixels)
     except ShapeError as error:
         raise click.UsageError(f"{config}: {error}" if config else str(error)) from None
     if parameters is None:

@@ -153,7 +153,8 @@ def summary(work: Work) -> str:
     """The work in one line."""
     size = f"{work.shape.parameters / 1e9:.3g}B parameters"
     load = f"{work.concurrency} at once" if work.serves else f"batch {work.batch}"
-    return f"{work.task}, {work.method}, {work.dtype}, {size}, {work.sequence:,} tokens, {load}"
+    length = f"{work.sequence:,} tokens" if work.shape.images is None else f"{work.shape.images.pixels} px"
+    return f"{work.task}, {work.method}, {work.dtype}, {size}, {length}, {load}"
 
 
 def need(work: Work, gpus: int) -> str:

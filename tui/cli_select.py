@@ -16,6 +16,7 @@ from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
+    from gpuwhy.engine.shapes import Shape
     from gpuwhy.engine.workload import Work
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.tui.diagnosed import Diagnosed
@@ -39,6 +40,7 @@ METHODS = ("full", "half", "lora", "qlora", "inference")
 @click.option("--sharding", type=click.Choice(SHARDINGS), help="Of full training.  [default: zero3 on several GPUs]")
 @click.option("--offload", type=click.Choice(OFFLOADS), default="none", show_default=True, help="To host memory.")
 @click.option("--activations", callback=amounts.size, metavar="SIZE", help="Measured ones, where it is no transformer.")
+@click.option("--resolution", type=click.IntRange(64, 8192), help="Side of the images of a diffusion model, in pixels.")
 @click.option("--kv-heads", type=click.IntRange(1), help="Heads of keys and values (GQA, MQA).")
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="How long the machine is rented.")
 @click.option("--tokens", callback=amounts.count, metavar="N", help="Tokens to train on: gives the hours.")
@@ -143,7 +145,7 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
     diagnosed_task = given["task"] is None and found.task is not None
     given = given | {"task": given["task"] or found.task}
     _complete(given)
-    shape = amounts.shape(given["params"], given["config"], given["kv_heads"])
+    shape = amounts.shape(given["params"], given["config"], given["kv_heads"], given["resolution"])
     task, assumed = given["task"], list(shape.assumed)
 
     def default(name: str, value: Any, says: str) -> Any:
@@ -154,9 +156,11 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
 
     serves = task in SERVING_TASKS
     method = default("method", "inference" if serves else "full", f"--method {'inference' if serves else 'full'}")
-    sequence = default("sequence", 4096 if serves else 2048, f"{4096 if serves else 2048} tokens (--sequence)")
+    usual = 4096 if serves else 2048
+    sequence = usual if shape.images is not None else default("sequence", usual, f"{usual} tokens (--sequence)")
     dtype = default("dtype", "bf16", "weights in bf16 (--dtype)")
     _consistent(given, serves, method, dtype, sequence)
+    _of_images(given, shape, serves)
     concurrency = default("concurrency", 1, "one request at a time (--concurrency)") if serves else 1
     if given["p99_ms"] is not None and given["answer"] is None:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
@@ -213,6 +217,20 @@ def _consistent(given: dict[str, Any], serves: bool, method: str, dtype: str, se
         raise click.UsageError("--rate needs --answer: how long a place is taken depends on the length of the answer")
     if answer is not None and answer >= sequence:
         raise click.UsageError(f"--answer {answer} leaves no prompt in {sequence} tokens (--context)")
+
+
+def _of_images(given: dict[str, Any], shape: Shape, serves: bool) -> None:
+    """End the process where options ask of a diffusion model what is not modelled."""
+    if shape.images is None:
+        if given["resolution"] is not None:
+            raise click.UsageError("--resolution is for the config.json of a diffusion model (--config)")
+        return
+    if serves:
+        raise click.UsageError("how images are generated is not modelled; of diffusion models only training is")
+    for name in ("sequence", "tokens"):
+        if given[name] is not None:
+            other = "--resolution" if name == "sequence" else "--hours"
+            raise click.UsageError(f"--{name} does not go with a diffusion model; {other} does")
 
 
 def _of_region(kb: KnowledgeBase, given: dict[str, Any]) -> Iterator[str]:

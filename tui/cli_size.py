@@ -37,6 +37,7 @@ OFFLOADS = ("none", "optimizer", "all")
 @click.option("--sharding", type=click.Choice(SHARDINGS), default="none", show_default=True)
 @click.option("--offload", type=click.Choice(OFFLOADS), default="none", show_default=True, help="To host memory.")
 @click.option("--gpus", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--resolution", type=click.IntRange(64, 8192), help="Side of the images of a diffusion model, in pixels.")
 @click.option("--kv-heads", type=click.IntRange(1), help="Heads of keys and values (GQA, MQA).")
 @click.option("--activations", callback=amounts.size, metavar="SIZE", help="Measured ones, where it is no transformer.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -55,6 +56,7 @@ def size(
     sharding: str,
     offload: str,
     gpus: int,
+    resolution: int | None,
     kv_heads: int | None,
     activations: float | None,
     form: str,
@@ -66,9 +68,11 @@ def size(
     """
     from gpuwhy.engine import sizing
 
-    shape = amounts.shape(params, config, kv_heads)
+    shape = amounts.shape(params, config, kv_heads, resolution)
     try:
         if method == "inference":
+            if shape.images is not None:
+                raise ValueError("how images are generated is not modelled; of diffusion models only training is")
             plan = sizing.Serving(dtype, context=sequence, concurrency=batch, gpus=gpus)
             estimate = sizing.serving(shape, plan)
         else:

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from gpuwhy.engine.shapes import ShapeError, of_config, of_parameters
-from gpuwhy.engine.sizing import Serving, Training, kv_cache_bytes, serving, training
+from gpuwhy.engine.sizing import (
+    Serving,
+    Training,
+    activation_bytes,
+    adapter_parameters,
+    kv_cache_bytes,
+    serving,
+    training,
+)  # fmt: skip
 from tests.conftest import ROOT
 
 
@@ -104,6 +112,56 @@ def test_experts_count_as_parameters_and_not_as_cache() -> None:
     mixture = LLAMA3_8B | {"num_local_experts": 8, "vocab_size": 32_000, "model_type": "mixtral"}
     assert of_config(mixture).parameters == pytest.approx(46.7e9, rel=0.002)  # Mixtral 8x7B
     assert kv_cache_bytes(of_config(mixture), 1) == 131_072
+
+
+def unet(**changes: object) -> dict[str, object]:
+    return TABLE.STABLE_DIFFUSION_1 | changes
+
+
+XL = unet(
+    sample_size=128, block_out_channels=[320, 640, 1280], transformer_layers_per_block=[1, 2, 10],
+    cross_attention_dim=2048, projection_class_embeddings_input_dim=2816,
+    down_block_types=["DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [(unet(), 859_520_964), (unet(cross_attention_dim=1024), 865_910_724), (XL, 2_567_463_684)],
+    ids=["1.x", "2.x", "XL"],
+)
+def test_the_blocks_of_a_u_net_have_the_parameters_that_are_published(config: Any, parameters: int) -> None:
+    assert of_config(config).parameters == parameters
+
+
+def test_activations_of_images_grow_with_their_positions_and_the_batch() -> None:
+    plan = Training("lora", batch=2, checkpointing=False)
+    small, large = (activation_bytes(of_config(unet(), pixels), plan) for pixels in (512, 1024))
+    assert large == 4 * small
+    assert activation_bytes(of_config(unet(), 512), Training("lora", checkpointing=False)) == small / 2
+    assert activation_bytes(of_config(unet(), 512), Training("lora", batch=2)) < small / 5
+
+
+def test_adapters_of_a_u_net_go_to_its_attention() -> None:
+    # rank 4 on the attention of Stable Diffusion 1.x: 797,184 parameters, as the file of such an adapter has
+    assert adapter_parameters(of_config(unet()), 4) == 797_184
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"block_out_channels": 5},
+        {"block_out_channels": [320, "640"]},
+        {"block_out_channels": []},
+        {"down_block_types": None},
+        {"sample_size": [96, 72]},
+        {"_class_name": "FluxTransformer2DModel"},
+    ],
+    ids=["number", "words", "empty", "no-blocks", "size", "another-model"],
+)
+def test_a_diffusion_model_that_is_not_told_whole_is_told(changes: dict[str, object]) -> None:
+    with pytest.raises(ShapeError, match="--activations"):
+        of_config(unet(**changes))
 
 
 def test_a_nested_text_model_is_found() -> None:

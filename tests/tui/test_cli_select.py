@@ -123,10 +123,45 @@ def test_a_region_that_has_no_price_is_told() -> None:
     assert "no price of the region 'mars' is known" in told
 
 
-def test_the_configuration_of_a_diffusion_model_says_what_to_give(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"_class_name": "UNet2DConditionModel", "block_out_channels": [320, 640]}')
-    told = run("--task", "finetune", "--config", str(tmp_path / "config.json"), expected=2)
-    assert "--activations" in told
+UNET = {
+    "_class_name": "UNet2DConditionModel", "sample_size": 64, "block_out_channels": [320, 640, 1280, 1280],
+    "cross_attention_dim": 768,
+    "down_block_types": ["CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D"],
+}  # fmt: skip
+
+
+def unet(path: Path, **changes: object) -> str:
+    (path / "config.json").write_text(json.dumps(UNET | changes))
+    return str(path / "config.json")
+
+
+def test_fine_tuning_of_stable_diffusion_fits_an_a10_and_adapters_a_t4(tmp_path: Path) -> None:
+    # all of it: 16 bytes x 860M are 13.8 GB; adapters: 1.7 GB of weights; both with at most a gigabyte of activations
+    whole = json.loads(run("--task", "finetune", "--config", unet(tmp_path), "--dtype", "fp16", "--format", "json"))
+    assert whole["kept"][0]["type"] == "ecs.gn7i-c8g1.2xlarge"
+    assert "Tesla T4" not in {one["gpu"] for one in whole["kept"] if one["gpus"] == 1}
+    adapters = ("--dtype", "fp16", "--method", "lora", "--batch", "4", "--resolution", "768", "--format", "json")
+    small = json.loads(run("--task", "finetune", "--config", unet(tmp_path), *adapters))
+    assert "Tesla T4" in {one["gpu"] for one in small["kept"] if one["gpus"] == 1}
+    assert "images of 768 x 768 pixels (--resolution)" in small["assumed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--task", "serve"), "only training is"),
+        (("--task", "train", "--tokens", "1B"), "--hours does"),
+        (("--task", "train", "--sequence", "77"), "--resolution does"),
+    ],
+    ids=["serving", "tokens", "sequence"],
+)
+def test_what_is_not_modelled_of_a_diffusion_model_is_told(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    assert says in run(*words, "--config", unet(tmp_path), expected=2)
+
+
+def test_another_diffusion_model_says_what_to_give(tmp_path: Path) -> None:
+    config = unet(tmp_path, _class_name="FluxTransformer2DModel")
+    assert "--activations" in run("--task", "finetune", "--config", config, expected=2)
 
 
 def test_only_the_types_of_a_provider() -> None:
