@@ -122,8 +122,15 @@ class Choice:
         return Counter(one.currency for one in priced if one is not None and one.currency != self.currency)
 
 
+class OtherWords(ValueError):
+    """Rules of another version, whose words are others: judged by them, everything would fit."""
+
+
 def choose(kb: KnowledgeBase, work: Work) -> Choice:
-    """Every machine type of the catalogue, or of the provider that is wanted, judged for this work."""
+    """Every machine type of the catalogue, or of the provider that is wanted, judged for this work.
+
+    Raises `OtherWords` for rules that do not know the words in which work and machines are told.
+    """
     known = Prices.of(prices(kb.catalogue), work)
     judged = _Judge(kb, work, known)
     wanted = (one for one in machines(kb.catalogue) if work.provider in (None, one.provider))
@@ -196,6 +203,8 @@ class _Judge:
         compared = self.known.compared(price)
         hour = compared.per_hour * self.work.hosts if compared is not None else None
         facts = [*needed.facts, *offered(self.work, machine, hour, share)]
+        if missing := sorted({fact.id for fact in facts} - set(self.kb.facts)):
+            raise OtherWords(f"the rules do not know {', '.join(missing[:3])}, in which work and machines are told")
         return World(self.kb.facts, FactBase.of(facts))
 
     def needs_of(self, gpus: int) -> _Needs:
@@ -233,7 +242,10 @@ class _Needs:
 
 
 def proof(kb: KnowledgeBase, work: Work, machine: Machine) -> Proof:
-    """How a machine type is judged for a piece of work: every rule with its verdict, every need with its derivation."""
+    """How a machine type is judged for a piece of work: every rule with its verdict, every need with its derivation.
+
+    Raises as `choose` does.
+    """
     judged = _Judge(kb, work, Prices.of(prices(kb.catalogue), work))
     needed = judged.needs_of(machine.gpus)
     world = judged.world(machine, needed, judged.price_of(machine))

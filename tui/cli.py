@@ -15,7 +15,7 @@ from gpuwhy.tui import cli_triton, watching
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.lazy_commands import LazyGroup
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import Fact, FactBase
@@ -104,7 +104,7 @@ def main(context: click.Context, demo: bool, rules: Path | None) -> None:
 @click.option("--why-not", metavar="ID", help="What keeps a conclusion from holding, and by how much.")
 @click.option("--what-if", "assumed", multiple=True, metavar="FACT=VALUE", help="The diagnosis if this were so.")
 @rules_option
-@click.option("--kb", "revision", metavar="REV", help="Rules as they were: a digest, a kept version, a git revision.")
+@kb_option
 @click.option("--engine", type=click.Choice(["auto", "chaining", "proof"]), default="auto", show_default=True)
 @watching.options
 @cli_triton.options
@@ -135,7 +135,7 @@ def diagnose(
     from gpuwhy.probes.artefacts.large_scan import Ahead
 
     with context.obj or Ahead(paths) as ahead:
-        kb = knowledge(rules) if revision is None else _rules_at(revision, rules)
+        kb = knowledge(rules, revision)
         for name in (why, why_not):
             if name is not None and name not in kb.conclusions:
                 fail(f"no conclusion `{name}`", close(name, kb.conclusions))
@@ -152,12 +152,13 @@ def diagnose(
 @main.command()
 @click.argument("query", default="")
 @rules_option
-def facts(query: str, rules: Path | None) -> None:
+@kb_option
+def facts(query: str, rules: Path | None, revision: str | None) -> None:
     """List the facts that can be given with --answer and --what-if, with units and choices."""
     from gpuwhy.kb.texts import say
     from gpuwhy.tui.wording import wrapped
 
-    for spec in knowledge(rules).facts.values():
+    for spec in knowledge(rules, revision).facts.values():
         takes = ", ".join(spec.choices) or spec.unit or spec.type
         if query.lower() in f"{spec.id} {takes} {say(spec.says)}".lower():
             lines = [*wrapped(f"{spec.id}  {takes}", "", "    ", 80), *wrapped(say(spec.says), "    ", "    ", 80)]
@@ -207,12 +208,6 @@ def _report(
         gathered = cli_triton.with_triton(gathered, triton, kb.facts)
     base = FactBase.of(gathered.facts, gathered.absent)
     return Report(kb, gathered, diagnose_with(kb, base.with_facts(_said(kb, answers, assumed, base)), engine))
-
-
-def _rules_at(revision: str, rules: Path | None) -> KnowledgeBase:
-    from gpuwhy.tui.rules_past import knowledge_at
-
-    return knowledge_at(revision, rules)
 
 
 def _said(kb: KnowledgeBase, answers: tuple[str, ...], assumed: tuple[str, ...], base: FactBase) -> list[Fact]:

@@ -15,7 +15,7 @@ import click
 from gpuwhy.tui.audit.prometheus import prometheus_options
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, rules_option
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -62,6 +62,7 @@ FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
 )
 @prometheus_options
 @rules_option
+@kb_option
 @click.pass_context
 def audit(
     context: click.Context,
@@ -75,6 +76,7 @@ def audit(
     baseline: Path | None,
     engine: str,
     rules: Path | None,
+    revision: str | None,
     **asked: Any,
 ) -> None:
     """Judge many machines by the rules of `diagnose`, and report by cause, machine type and host.
@@ -93,7 +95,7 @@ def audit(
     _check(paths, asked["url"], engine)
     if form == "parquet" and out is None and sys.stdout.isatty():
         fail("Parquet is nothing for a terminal", "name a file with --out")
-    kb = knowledge(rules)
+    kb = knowledge(rules, revision)
     of_spark = paths if engine != POLARS and explain is None else ()
     fleet = find_fleet(() if of_spark else paths, kb.facts)
     scraped = prometheus.find(kb, asked) if asked["url"] else None

@@ -10,7 +10,7 @@ import click
 
 from gpuwhy.kb.records import dataclass
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
+from gpuwhy.tui.rules_option import fail, kb_option, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
@@ -32,6 +32,7 @@ KINDS = ("gpus", "instances", "prices", "claims", "import")
 @click.option("--currency", default="CNY", show_default=True, help="With import of prices of Tencent Cloud.")
 @overlay_option
 @rules_option
+@kb_option
 def catalog(
     kind: str,
     query: tuple[str, ...],
@@ -44,6 +45,7 @@ def catalog(
     currency: str,
     overlays: tuple[Path, ...],
     rules: Path | None,
+    revision: str | None,
 ) -> None:
     """List GPUs, instance types, prices or judged claims; QUERY keeps those that hold all its words.
 
@@ -54,7 +56,7 @@ def catalog(
 
     Every value has its source; `gpuwhy catalog claims a10-mig` shows what is said of MIG on the A10 and what is so.
     """
-    kb = with_overlays(knowledge(rules), overlays)
+    kb = with_overlays(knowledge(rules, revision), overlays)
     if kind == "import":
         _import(kb, query, _Told(machine, region, date, mode, currency))
         return

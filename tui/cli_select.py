@@ -13,7 +13,7 @@ from gpuwhy.tui import amounts, diagnosed
 from gpuwhy.tui.cli_size import DTYPES, OFFLOADS, OPTIMIZERS, SHARDINGS
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import fail, knowledge, overlay_option, rules_option, with_overlays
+from gpuwhy.tui.rules_option import fail, kb_option, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
     from gpuwhy.engine.shapes import Shape
@@ -68,9 +68,17 @@ METHODS = ("full", "half", "lora", "qlora", "inference")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @overlay_option
 @rules_option
+@kb_option
 @click.pass_context
 def select(
-    context: click.Context, /, rules: Path | None, form: str, every: bool, why: str | None, **given: Any
+    context: click.Context,
+    /,
+    rules: Path | None,
+    revision: str | None,
+    form: str,
+    every: bool,
+    why: str | None,
+    **given: Any,
 ) -> None:
     """Which machine type should this work run on, and why not another.
 
@@ -80,18 +88,20 @@ def select(
 
     Exit status: 0 something fits, 2 unusable arguments, 3 nothing fits.
     """
-    from gpuwhy.engine.selection import choose
+    from gpuwhy.engine.selection import OtherWords, choose
 
-    kb = with_overlays(knowledge(rules), given["overlays"])
+    kb = with_overlays(knowledge(rules, revision), given["overlays"])
     if not kb.selections or "machines" not in kb.catalogue.sections:
         fail("this pack has no selection rules")
     from_file = given["diagnosis"]
     work = work_of(kb, given, diagnosed.Diagnosed() if from_file is None else diagnosed.read(from_file))
-    if why is not None:
-        _why(kb, work, why, form)
-        return
     try:
+        if why is not None:
+            _why(kb, work, why, form)
+            return
         choice = choose(kb, work)
+    except OtherWords as error:
+        fail(str(error), "rules of another version of gpuwhy choose with that version")
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if form == "json":

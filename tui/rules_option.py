@@ -22,6 +22,10 @@ rules_option = click.option(
     "`shipped` for none.",
 )
 
+kb_option = click.option(
+    "--kb", "revision", metavar="REV", help="Rules as they were: a digest, a kept version, a git revision."
+)
+
 SHIPPED = Path("shipped")
 """What names the shipped rules alone."""
 
@@ -35,9 +39,19 @@ def stack(rules: Path | None) -> tuple[Path, ...]:
     return (rules_folder(),) if rules == SHIPPED and not rules.exists() else stack_of(rules)
 
 
-def knowledge(rules: Path | None) -> KnowledgeBase:
-    """The knowledge of the packs to use. Ends the process where one cannot be used, and says why."""
-    return loaded(stack(rules))
+def knowledge(rules: Path | None, revision: str | None = None) -> KnowledgeBase:
+    """The knowledge of the packs to use, as it is or as it was (`--kb`). Ends the process where it cannot be had."""
+    return packs(rules, revision)[0]
+
+
+def packs(rules: Path | None, revision: str | None = None) -> tuple[KnowledgeBase, tuple[Path, ...]]:
+    """That knowledge, and the folders of its packs, the shipped one first."""
+    if revision is not None:
+        from gpuwhy.tui.rules_past import packs_at
+
+        return packs_at(revision, rules)
+    folders = stack(rules)
+    return loaded(folders), folders
 
 
 def loaded(folders: tuple[Path, ...]) -> KnowledgeBase:

@@ -6,24 +6,27 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.tui import rules_store
 from gpuwhy.tui.rules_git import GitError, pack_at
-from gpuwhy.tui.rules_option import fail, knowledge, stack, unusable
+from gpuwhy.tui.rules_option import fail, loaded, stack, unusable
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
 
 
-def knowledge_at(revision: str, rules: Path | None) -> KnowledgeBase:
-    """The knowledge of a digest (or its start), a kept version, or a git revision.
+def packs_at(revision: str, rules: Path | None) -> tuple[KnowledgeBase, tuple[Path, ...]]:
+    """The knowledge of a digest (or its start), a kept version, or a git revision, and the folders of its packs.
 
-    Git is asked for the pack that --rules names, else for the shipped one. Ends the process where it cannot be had.
+    Git is asked for the pack that --rules names, else for the shipped one; what it gives is there until the command
+    ends. Ends the process where the rules cannot be had.
     """
     folders = stack(rules)
-    now = knowledge(rules)
+    now = loaded(folders)
     if rules_store.is_digest_of(revision, now.digest):
-        return now
+        return now, folders
     known = list(rules_store.kept())
     found = [one for one in known if one.named(revision)]
     if len(found) > 1:
@@ -41,7 +44,7 @@ def _told(found: list[rules_store.Kept]) -> str:
     return ", ".join(map(str, found))
 
 
-def _kept(found: rules_store.Kept) -> KnowledgeBase:
+def _kept(found: rules_store.Kept) -> tuple[KnowledgeBase, tuple[Path, ...]]:
     from gpuwhy.kb.load import load_stack
 
     try:
@@ -50,17 +53,18 @@ def _kept(found: rules_store.Kept) -> KnowledgeBase:
         unusable(error, f"the kept rules {found} cannot be used by this version of gpuwhy")
     if kb.digest != found.digest:
         fail(f"the kept rules {found} were changed", f"remove {found.folders[0].parent}")
-    return kb
+    return kb, found.folders
 
 
-def _in_git(folders: tuple[Path, ...], number: int, revision: str) -> KnowledgeBase:
+def _in_git(folders: tuple[Path, ...], number: int, revision: str) -> tuple[KnowledgeBase, tuple[Path, ...]]:
     from gpuwhy.kb.load import load_stack
 
-    with tempfile.TemporaryDirectory(prefix="gpuwhy-rules-") as space:
-        old = pack_at(folders[number], revision, Path(space) / "pack")
-        if old is None:
-            raise GitError(f"`{revision}` has no such folder")
-        try:
-            return load_stack((*folders[:number], old, *folders[number + 1 :]))
-        except KnowledgeError as error:
-            unusable(error, f"the rules of {revision} cannot be used by this version of gpuwhy")
+    space = click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="gpuwhy-rules-"))
+    old = pack_at(folders[number], revision, Path(space) / "pack")
+    if old is None:
+        raise GitError(f"`{revision}` has no such folder")
+    then = (*folders[:number], old, *folders[number + 1 :])
+    try:
+        return load_stack(then), then
+    except KnowledgeError as error:
+        unusable(error, f"the rules of {revision} cannot be used by this version of gpuwhy")

@@ -9,7 +9,7 @@ import click
 
 from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_commands.svg import Edge, drawn
-from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option
+from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True)
 @rules_option
-def graph_command(names: tuple[str, ...], form: str, rules: Path | None) -> None:
+@kb_option
+def graph_command(names: tuple[str, ...], form: str, rules: Path | None, revision: str | None) -> None:
     """Draw what leads to conclusions: facts, derivations, signatures, conclusions, fixes. NAMES: conclusions or areas.
 
     Mermaid is what GitHub and GitLab draw in Markdown; an SVG is a picture by itself.
     """
-    kb = knowledge(rules)
+    kb = knowledge(rules, revision)
     wanted = [one for one in kb.conclusions if one in names or one.split(".")[0] in names]
     unknown = [one for one in names if not any(word == one or word.split(".")[0] == one for word in wanted)]
     if unknown:

@@ -10,7 +10,7 @@ import click
 
 from gpuwhy.tui.output import out
 from gpuwhy.tui.rules_commands.common import chosen, readable_cases, shown_folder
-from gpuwhy.tui.rules_option import close, fail, knowledge, rules_option, stack
+from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, packs, rules_option
 
 if TYPE_CHECKING:
     from gpuwhy.engine.rule_cases import AnyRule
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rules_option
-def list_command(names: tuple[str, ...], form: str, rules: Path | None) -> None:
+@kb_option
+def list_command(names: tuple[str, ...], form: str, rules: Path | None, revision: str | None) -> None:
     """List rules with version, status and title. NAMES: ids, patterns (sig.oom.*), areas (oom), files."""
     from gpuwhy.engine.rule_cases import rules_of
     from gpuwhy.kb.texts import say
     from gpuwhy.tui.wording import wrapped
 
-    kb = knowledge(rules)
+    kb = knowledge(rules, revision)
     found = chosen(rules_of(kb), names)
     if form == "json":
         out(json.dumps([_entry(one) for one in found], indent=1, ensure_ascii=False) + "\n")
@@ -65,20 +66,21 @@ def _about(rule: AnyRule) -> tuple[str, ...]:
 @click.command("show")
 @click.argument("name")
 @rules_option
-def show_command(name: str, rules: Path | None) -> None:
+@kb_option
+def show_command(name: str, rules: Path | None, revision: str | None) -> None:
     """Show a rule, a fact, a conclusion or a reference: what it says, rests on, and is used by."""
     from gpuwhy.engine.rule_cases import rules_of
     from gpuwhy.kb.model import pack_of
     from gpuwhy.tui.rules_commands import pages
 
-    kb = knowledge(rules)
+    kb, folders = packs(rules, revision)
     if name in kb.facts or name in kb.conclusions or name in kb.references:
         out(pages.of_word(kb, name))
         return
     known = [rule.id for rule in rules_of(kb)]
     if name not in {*known, *(one.rpartition(":")[2] for one in known)} and "/" not in name and "*" not in name:
         fail(f"no rule, fact, conclusion or reference `{name}`", close(name, _words(kb, known)))
-    homes = {pack.namespace: folder for pack, folder in zip(kb.packs, stack(rules), strict=True)}
+    homes = {pack.namespace: folder for pack, folder in zip(kb.packs, folders, strict=True)}
     found = chosen(rules_of(kb), [name])
     for number, rule in enumerate(found):
         home = homes[pack_of(rule.id)]
