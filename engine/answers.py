@@ -23,18 +23,30 @@ def parse_answer(
     """The fact in `loader.workers=4`, `oom.free_bytes=2 GiB` or `gpu:1/gpu.power_watts=30`. Raises `AnswerError`.
 
     It is about the entity of its kind (and name, if one is written) that something is `known` about, if there is one.
+    The fact's name is taken in any spelling that only one fact can mean: `loader_workers` and `job.loader_workers` too.
     """
     left, equals, right = text.partition("=")
     if not equals or not right.strip():
         raise AnswerError(f"`{text}`: write FACT=VALUE, for example loader.workers=4")
     owner, _, name = left.strip().rpartition("/")
-    spec = specs.get(name)
+    spec = specs.get(name) or _respelt(specs, name)
     if spec is None:
         close = difflib.get_close_matches(name, list(specs), 3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`gpuwhy facts` lists them"
         raise AnswerError(f"no fact `{name}`; {hint}")
     value = _value(spec, right.strip())
-    return Fact(name, value, spec.unit, _entity(spec, owner, known or FactBase()), Origin(kind, source))
+    return Fact(spec.id, value, spec.unit, _entity(spec, owner, known or FactBase()), Origin(kind, source))
+
+
+def _respelt(specs: Mapping[str, FactSpec], name: str) -> FactSpec | None:
+    """The one fact whose id is `name` but for case and `.`, `_`, `-`, or but for whom it is of, written before it."""
+    wanted = _letters(name)
+    meant = [one for one in specs.values() if wanted in (_letters(one.id), _letters(f"{one.entity}.{one.id}"))]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace(".", "_").replace("-", "_")
 
 
 def _value(spec: FactSpec, text: str) -> Value:
