@@ -97,13 +97,15 @@ def _causes(kb: KnowledgeBase, found: Sequence[Conclusion]) -> list[str]:
     areas = {_area(name) for name in loose}
     return [
         name
-        for name, spec in kb.conclusions.items()
-        if name not in names and _area(name) in areas and not loose.isdisjoint(spec.explains)
+        for name in kb.conclusions
+        if name not in names and _area(name) in areas and not loose.isdisjoint(kb.conclusions[name].explains)
     ]
 
 
 def _unheard(kb: KnowledgeBase, found: Sequence[Conclusion], areas: Collection[str]) -> list[str]:
     """The causes in these areas of which nothing speaks yet; none once one of them is known."""
+    if not areas:
+        return []  # without a look at every conclusion there is
     known = {one.id: one.status for one in found}
     names = [name for name, spec in kb.conclusions.items() if spec.kind == "cause" and _area(name) in areas]
     if any(name in known and known[name].asserted for name in names):

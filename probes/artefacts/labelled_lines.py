@@ -63,7 +63,7 @@ _UNIT = (
     r"|(?P<other>W|MHz|GHz|°C|[MGTP]?FLOP/?[sS]|[MGTP]FLOPS)(?![A-Za-z0-9])"
     rf"|(?P<noun>(?:[a-z]{{2,12}} )?(?:{_NOUNS}))(?![A-Za-z0-9])"
 )
-_NUMBER = re.compile(rf"(?<![A-Za-z0-9_./:%#@\\-])[~≈]?(?P<number>[-+]?(?:{NUMBER}))(?![0-9])(?:\s{{0,2}}(?:{_UNIT}))?")
+_NUMBER = re.compile(rf"(?<![A-Za-z0-9_./:%#@\\-])[~≈]?(?P<number>[-+]?{NUMBER})(?![0-9])(?:\s{{0,2}}(?:{_UNIT}))?")
 _BULLET = re.compile(r"^\s*(?:>\s{0,3})?(?:[*•+-]\s{1,4})?(?:\*\*)?")
 _EMPHASIS = re.compile(r"\*\*|`|__(?=\s|$)")
 _STAMP = re.compile(

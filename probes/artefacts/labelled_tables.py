@@ -10,7 +10,7 @@ from gpuwhy.probes.artefacts.labelled_lines import Kind, Labelled, in_unit, unit
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_number
 
 _RULER = re.compile(r"^[\s|:=+-]{3,400}$")
-_CELL = re.compile(rf"^[~≈]?([-+]?(?:{NUMBER}))\s?([A-Za-zµ%×°/]{{0,16}})$")
+_CELL = re.compile(rf"^[~≈]?([-+]?{NUMBER})\s?([A-Za-zµ%×°/]{{0,16}})$")
 _WHOLE_UNIT = re.compile(r"(?i)^(?:seconds?|secs?|s|ms|us|µs|ns|minutes?|bytes|[KMGT]i?B|[KMGT]i?B/s|%)$")
 _MOST_ROWS = 200
 

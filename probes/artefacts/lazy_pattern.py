@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from gpuwhy.kb.patterns import later as later
 
 _TOKEN = re.compile(
-    r"[A-Za-z_]{2,}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[?*|{]|\(\?P<\w+>|\(\?[a-z]*:|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
+    r"\(\?P=\w+\)|[A-Za-z_]{2,}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[?*|{]|\(\?P<\w+>|\(\?[a-z-]*:|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
     re.DOTALL,
 )
 """What matters of a pattern: letters, escapes and sets (passed over), what makes optional, groups, alternatives."""
@@ -21,6 +21,9 @@ _OPTIONAL = ("?", "*", "{")
 _LOOKING = ("(?=", "(?!", "(?<=", "(?<!")
 _SHORTEST = 2
 
+Words = tuple[str, ...]
+"""Alternatives: one of them is in every match."""
+
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -28,44 +31,75 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class LazyPattern:
-    """A pattern, whatever the case of letters. `words` are in lower case, and in every text that it matches.
+    """A pattern, whatever the case of letters, that is compiled only for a text that may match it.
 
     `outline` is the pattern without parts that hold no certain words: looking for those in a long pattern takes time.
     """
 
     def __init__(self, pattern: str, outline: str = "") -> None:
         self.pattern = pattern
-        self.words = certain_words(outline or pattern)
+        self._outline = outline or pattern
+
+    @cached_property
+    def words(self) -> tuple[Words, ...]:
+        """See `certain_words`."""
+        return certain_words(self._outline)
 
     def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
         """All matches in a text, which is also given in lower case."""
-        for word in self.words:
-            if word not in lowered:
+        for words in self.words:
+            if not any(word in lowered for word in words):
                 return iter(())
         return _compiled(self.pattern).finditer(text)
 
 
-def certain_words(pattern: str) -> tuple[str, ...]:
-    """Runs of letters that every match holds, in lower case, the longest first; none where alternatives leave none."""
+class _Group:
+    """A group of a pattern while it is read: what its alternatives so far, and the present one, surely hold."""
+
+    def __init__(self, looks: bool) -> None:
+        self.looks = looks
+        self.alternatives: list[list[Words]] = []
+        self.present: list[Words] = []
+
+    def next_alternative(self) -> None:
+        self.alternatives.append(self.present)
+        self.present = []
+
+    def certain(self) -> list[Words]:
+        """What every match holds: with several alternatives, a word of the most telling words of each."""
+        self.next_alternative()
+        if len(self.alternatives) == 1:
+            return self.alternatives[0]
+        if not all(self.alternatives):
+            return []
+        telling = [min(words, key=_order) for words in self.alternatives]
+        return [tuple(sorted({word for words in telling for word in words}))]
+
+
+def certain_words(pattern: str) -> tuple[Words, ...]:
+    """Runs of letters in lower case: every match holds at least one of each tuple. The most telling tuples first."""
     tokens = _TOKEN.findall(pattern)
-    groups: list[tuple[bool, list[str]]] = []  # around the current one: whether it only looks, and its runs
-    runs, looks, alternatives = [""], False, [False]
+    groups, run = [_Group(False)], ""
     for index, token in enumerate(tokens):
         first = token[0]
         if first in _OPTIONAL:
-            runs[-1] = runs[-1][:-1]  # the letter before may be missing
-        elif first == "|":
-            alternatives[-1] = True
+            run = run[:-1]  # the letter before may be missing
+        if len(run) >= _SHORTEST:
+            groups[-1].present.append((run.lower(),))
+        run = token if first.isalpha() or first == "_" else ""
+        if first == "|":
+            groups[-1].next_alternative()
         elif first == "(" and token[-1] != ")":
-            groups.append((looks, runs))
-            runs, looks = [""], token in _LOOKING
-            alternatives.append(False)
-        elif first == ")" and groups:
+            groups.append(_Group(token in _LOOKING))
+        elif first == ")" and len(groups) > 1:
+            group = groups.pop()
             following = tokens[index + 1] if index + 1 < len(tokens) else ""
-            certain = not (alternatives.pop() or looks or following in _OPTIONAL)
-            inner, (looks, runs) = runs, groups.pop()
-            runs.extend(["", *inner, ""] if certain else [""])
-        else:
-            runs.append(token if first.isalpha() or first == "_" else "")
-    found = set() if alternatives[0] else {run.lower() for run in runs if len(run) >= _SHORTEST}
-    return tuple(sorted(found, key=lambda run: (-len(run), run)))
+            if not (group.looks or following in _OPTIONAL):
+                groups[-1].present.extend(group.certain())
+    if len(run) >= _SHORTEST:
+        groups[0].present.append((run.lower(),))
+    return tuple(sorted(set(groups[0].certain()), key=_order))
+
+
+def _order(words: Words) -> tuple[int, int, Words]:
+    return -min(len(word) for word in words), len(words), words

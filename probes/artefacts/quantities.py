@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 from gpuwhy.probes.artefacts.contract import Line
 
-NUMBER = (
-    r"[0-9]{1,3}(?:,[0-9]{3}){1,6}(?:\.[0-9]{1,18})?"
+NUMBER = (  # `-i`: sets of digits without regard to case take long to compile
+    r"(?-i:[0-9]{1,3}(?:,[0-9]{3}){1,6}(?:\.[0-9]{1,18})?"
     r"|[0-9]{1,24}(?:\.[0-9]{0,18})?(?:[eE][-+]?[0-9]{1,3})?"
-    r"|\.[0-9]{1,18}"
+    r"|\.[0-9]{1,18})"
 )
-"""A printed number without its sign: `1,234.5`, `12`, `0.5`, `1e-06`. For use inside a group of a pattern."""
+"""A printed number without its sign: `1,234.5`, `12`, `0.5`, `1e-06`."""
 
-SIZE = rf"(?:{NUMBER})\s{{0,4}}(?:[kKMGTP]i?[Bb](?:ytes)?|[kKMGTP]|[Bb]ytes?|B)(?![A-Za-z0-9])"
-"""A printed size with its unit: `2.30 GiB`, `512MB`, `1024 bytes`, `24 G`. For use inside a group of a pattern."""
+SIZE = rf"{NUMBER}\s{{0,4}}(?:[kKMGTP](?:i?[Bb](?:ytes)?)?|[Bb]ytes?|B)(?-i:(?![A-Za-z0-9]))"
+"""A printed size with its unit: `2.30 GiB`, `512MB`, `1024 bytes`, `24 G`."""
 
-_NUMBER = re.compile(rf"[-+]?(?:{NUMBER})")
+_NUMBER = re.compile(rf"[-+]?{NUMBER}")
 _WHOLE = re.compile(r"[0-9]{1,18}")
-_QUANTITY = re.compile(rf"\s{{0,8}}([-+]?(?:{NUMBER}))\s{{0,8}}([A-Za-zµμ%]{{0,12}})\s{{0,8}}")
+_QUANTITY = re.compile(rf"\s{{0,8}}([-+]?{NUMBER})\s{{0,8}}([A-Za-zµμ%]{{0,12}})\s{{0,8}}")
 
 _BINARY = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SECONDS = {
