@@ -164,7 +164,8 @@ def _numbers(lines: Sequence[Line], kind: str, find: Find) -> Iterator[_Number]:
     usable = [line for line in lines if len(line.text) <= LONGEST and line.text.strip()]
     words = _WORDS_OF[kind]
     told = [list(find(line.text)) if any(word in line.text.lower() for word in words) else [] for line in usable]
-    for line, conditions in zip(usable, told, strict=True) if any(told) else ():
+    several = len({key for one in told for _, key in one}) >= 2  # else there is nothing to compare with
+    for line, conditions in zip(usable, told, strict=True) if several else ():
         text = line.text
         since += 1
         if since > REACH:
