@@ -69,6 +69,7 @@ bench: setup ## Measure start-up, loading of the rules and reading of a large lo
 	$(BIN)/python -m bench.terminal_keys
 	$(BIN)/python -m bench.selecting
 	$(BIN)/python bench/sizing.py
+	$(BIN)/python -m bench.latency
 	$(BIN)/python bench/fleet.py
 	$(BIN)/python bench/rules_diff.py
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DECODE_LOW_SHARE = 0.5
 """Share of the bandwidth that decoding reaches at worst, kernels and scheduling included: servers on A100 and H100 were
-measured at 55 to 60 % (Databricks 2023, LLM Inference Performance Engineering: Best Practices)."""
+measured at 55 to 60 % (Databricks 2023, LLM Inference Performance Engineering: Best Practices), and the 64 published
+medians of `bench/latency.py` lie between the two sides."""
 
 PREFILL_LOW_SHARE = TRAINING_UTILISATION
 """Share of the dense rate that prefill reaches at worst: a forward pass is a third of a training step."""
@@ -30,9 +31,13 @@ PREFILL_LOW_SHARE = TRAINING_UTILISATION
 PREFILL_TOKENS = 2048
 """Tokens of prefill that a server computes in one step at most (vLLM's smaller default of max_num_batched_tokens)."""
 
-EXCHANGE_SECONDS = {"nvlink": 20e-6, "pcie": 100e-6}
-"""One exchange of a token's activations among GPUs, of which a layer has two (Shoeybi et al. 2019, arXiv 1909.08053): a
-rule of thumb for the high side."""
+EXCHANGE_SECONDS = {"nvlink": 110e-6, "pcie": 250e-6}
+"""High side of one exchange of a token's activations among GPUs, with the waits around it; a layer has two (Shoeybi et
+al. 2019, arXiv 1909.08053). Over NVLink it is what is left of 21.1 ms that a 32B model took for 16 tokens at once on 8
+A100 (https://github.com/vllm-project/vllm/issues/16300); over PCIe it is a rule of thumb, and reports say so."""
+
+LEAST_STEP = 64
+"""Tokens of prefill in a step below which a server would hardly get on with its prompts."""
 
 RARE_SHARE = 0.01
 """What happens to fewer tokens than this does not move their 99th percentile."""
@@ -89,7 +94,9 @@ def _latency(work: Work, machine: Machine) -> Latency:
     slow = held_bytes(work) / machine.gpus / machine.bandwidth_bytes_per_second / DECODE_LOW_SHARE
     slow += exchange_seconds(work, machine)
     before = _prefill_seconds(work, machine.gpus * rate, max(0, work.prompt_tokens - PREFILL_TOKENS))
-    chunk = (fill - before) / PREFILL_LOW_SHARE  # the last step of a prompt, whose tokens attend to all before
+    # the last step of a long prompt, whose tokens attend to all before; or as many short ones as a step has room for
+    prompts = max(1.0, min(PREFILL_TOKENS / work.prompt_tokens, work.concurrency - 1))
+    chunk = (fill - before) * prompts / PREFILL_LOW_SHARE
     token = Latency(step, slow + (chunk if _is_interrupted(work) else 0.0))
     most = fill / PREFILL_LOW_SHARE + slow
     answer = work.answer_tokens
@@ -97,6 +104,12 @@ def _latency(work: Work, machine: Machine) -> Latency:
         return Latency(token.token_least, token.token_most, fill, most)
     others = (work.concurrency - 1) * fill / PREFILL_LOW_SHARE
     return _queued(work, fill, most, fill + answer * step, most + answer * slow + others, token)
+
+
+def small_steps(work: Work, machine: Machine) -> int | None:
+    """Tokens of prefill to which a server must keep its steps for tokens to be in time; None if that does not help."""
+    budget = prefill_budget(work, machine) if work.concurrency > 1 else None
+    return budget if budget is not None and LEAST_STEP <= budget < PREFILL_TOKENS else None
 
 
 def prefill_budget(work: Work, machine: Machine) -> int | None:

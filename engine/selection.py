@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from gpuwhy.engine import costs
 from gpuwhy.engine.derive import Derived, derive
+from gpuwhy.engine.latency import small_steps
 from gpuwhy.engine.model import Truth, Verdict
 from gpuwhy.engine.pricing import DEFAULT_CURRENCY, NOT_COMPARED, Prices
 from gpuwhy.engine.proof import judge
@@ -29,6 +30,9 @@ DERIVATIONS = "derive.select."
 
 A100_MACHINE = "ecs.gn7e-c16g1.4xlarge"
 """The smallest machine with an A100 of 80 GB: what others are compared with."""
+
+TOKENS_OPEN = "select.cost.latency-open"
+"""The rule that leaves open whether tokens come in time."""
 
 LESS_MEMORY = 0.75
 """Where prices are not known, a machine with at most this share of the memory counts as a smaller one."""
@@ -50,7 +54,8 @@ class Candidate:
     `open`: why it is not sure that it does, and what would decide; `told`: what to know of it.
     `price` is paid as one goes, `subscription` that of a month by the hour; `elsewhere`: a price of another region. All
     are of one machine, and `hosts` are rented. `lowered`: it stands below the others that would do. `standing`: how its
-    price is known, and the money by which it is ranked.
+    price is known, and the money by which it is ranked. `small_steps`: tokens of prefill in a step that settle what is
+    open.
     """
 
     machine: Machine
@@ -68,6 +73,7 @@ class Candidate:
     hosts: int = 1
     lowered: bool = False
     standing: tuple[int, float] = (NOT_COMPARED, 0.0)
+    small_steps: int | None = None
 
     @property
     def cost(self) -> float | None:
@@ -75,6 +81,11 @@ class Candidate:
         if self.price is None or self.hours is None:
             return None
         return self.price.per_hour * self.hours * self.hosts
+
+    @property
+    def doubt(self) -> int:
+        """0: it does, 1: it does with small steps, 2: whether it does is open."""
+        return 0 if not self.open else 1 if self.small_steps is not None else 2
 
     @property
     def spare(self) -> float:
@@ -142,13 +153,13 @@ def choose(kb: KnowledgeBase, work: Work) -> Choice:
 
 
 def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
-    """First what surely does; whole cards that can simply be had; what has a price, cheapest first; the closest fit.
+    """First what does with the least doubt; whole cards that can simply be had; what has a price, cheapest first.
 
-    What a rule lowers stands behind the others of these. Where a region has no price of a type, its price elsewhere
-    stands in: the ratio of two types is much the same.
+    Without prices the closest fit is first. What a rule lowers stands behind the others of these. Where a region has no
+    price of a type, its price elsewhere stands in: the ratio of two types is much the same.
     """
     tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 2
-    tier += (4 if one.open else 0) + (1 if one.lowered else 0)
+    tier += (1 if one.lowered else 0) + 4 * one.doubt
     return tier, *one.standing, one.machine.gpus, one.spare, one.machine.name
 
 
@@ -190,7 +201,14 @@ class _Judge:
             self.work.hosts,
             bool(by_effect["lower"]),
             self.known.standing(price, elsewhere, hours),
+            self.small_steps(machine, by_effect["open"]),
         )
+
+    def small_steps(self, machine: Machine, left: tuple[Said, ...]) -> int | None:
+        """The size of steps that settles what is open; None where it is more than the time of a token, or does not."""
+        if [one.rule for one in left] != [TOKENS_OPEN] or self.work.first_token_seconds is not None:
+            return None
+        return small_steps(self.work, machine)
 
     def price_of(self, machine: Machine) -> Price | None:
         return self.known.here.get((machine.name, "payg"))
@@ -270,18 +288,28 @@ def _change(
     kept: tuple[Candidate, ...],
     rejected: tuple[Candidate, ...],
 ) -> Change | None:
-    """The least change that lets a machine do the work that costs less, or has less memory, than the first one kept."""
+    """The least change that lets a machine do the work that costs less, or has less memory, than the first one kept.
+
+    With no more doubt than that one; a machine whose price is not known comes behind any change for one whose price is.
+    """
     first = kept[0] if kept else None
+    most_doubt = first.doubt if first is not None else 2
     open_to_change = [one for one in rejected if all(_can_change(said.rule) for said in one.rejected)]
+    open_to_change += [one for one in kept if one.doubt > most_doubt]
     smaller = sorted((one for one in open_to_change if _is_less(one, first)), key=rank)
+    unpriced: Change | None = None
     for says, other in variants(work):
         judged = _Judge(kb, other, known)
         for one in smaller:
+            if unpriced is not None and one.standing[0] == NOT_COMPARED:
+                continue
             found = judged.candidate(one.machine)
-            surely = not found.open or (first is not None and bool(first.open))
-            if not found.rejected and surely and _is_less(found, first):
+            if found.rejected or found.doubt > most_doubt or not _is_less(found, first):
+                continue
+            if found.standing[0] != NOT_COMPARED:
                 return Change(says, found)
-    return None
+            unpriced = unpriced or Change(says, found)
+    return unpriced
 
 
 def _can_change(rule: str) -> bool:

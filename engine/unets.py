@@ -56,14 +56,16 @@ def count(config: Mapping[str, Any], pixels: int | None) -> tuple[int, Images] |
         return None
     if not all(type(one) is int and 0 < one < 1 << 16 for one in channels):
         return None
-    if pixels is None and not (type(latent) is int and 0 < latent < 1 << 12):
-        return None
-    side = pixels / PIXELS_OF_A_LATENT if pixels is not None else float(latent)
+    if pixels is None:
+        if not (isinstance(latent, int) and 0 < latent < 1 << 12):
+            return None
+        pixels = latent * PIXELS_OF_A_LATENT
+    side = pixels / PIXELS_OF_A_LATENT
     blocks = list(_blocks(config, channels, [CROSS_ATTENTION in str(one) for one in downs], side))
     largest = [max(one.kept[wide] for one in blocks) for wide in (0, 1)]
     inputs = [sum(one.entering for one in blocks) * size for size in (2, 4)]
     images = Images(
-        int(side * PIXELS_OF_A_LATENT),
+        pixels,
         (sum(one.kept[0] for one in blocks), sum(one.kept[1] for one in blocks)),
         (inputs[0] + largest[0], inputs[1] + largest[1]),
         sum(one.adapted for one in blocks),

@@ -9,7 +9,7 @@ from gpuwhy.engine.selection import Candidate, Choice, Said
 from gpuwhy.engine.workload import memory
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui import rules_stamp
-from gpuwhy.tui.choice_text import cost, reason
+from gpuwhy.tui.choice_text import cost, estimated, reason
 
 
 def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
@@ -39,6 +39,7 @@ def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:
         "not_compared": dict(choice.uncompared),
         "notes": [_said(one) for one in choice.notes],
         "first": reason(choice) if first else None,
+        "estimate": list(estimated(work, first)) if first else [],
         "cost": list(cost(work, first)) if first else [],
         "kept": [_candidate(one) for one in choice.kept],
         "rejected": [_candidate(one) for one in choice.rejected],
@@ -80,6 +81,7 @@ def _candidate(one: Candidate) -> dict[str, Any]:
         "cost": one.cost,
         "token_seconds": one.token_seconds,
         "open": [_said(said) for said in one.open],
+        "most_batched_tokens": one.small_steps,
         "warned": [_said(said) for said in one.warned],
         "told": [_said(said) for said in one.told],
         "rejected": [_said(said) for said in one.rejected],

@@ -28,8 +28,6 @@ from gpuwhy.tui.wording import wrapped
 WIDTH = 80
 FIRST_ROWS = 8
 LABEL = 10
-LEAST_STEP = 64
-"""Tokens of prefill in a step below which a server would hardly get on with its prompts."""
 
 
 def text(kb: KnowledgeBase, choice: Choice, every: bool = False) -> str:
@@ -80,19 +78,26 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
         yield from _start(work, advise(kb.catalogue, work, choice.kept[0]))
 
 
-def _served(work: Work, first: Candidate) -> Iterator[tuple[str, str]]:
-    """How small the steps of a server must be for tokens to come in time, where prefill would make them late."""
-    from gpuwhy.engine.latency import PREFILL_TOKENS, prefill_budget
-
-    budget = prefill_budget(work, first.machine) if first.open and work.concurrency > 1 else None
-    if budget is not None and LEAST_STEP <= budget < PREFILL_TOKENS:
-        yield "serve", f"steps with at most {budget:,} tokens keep the time (vLLM: --max-num-batched-tokens {budget})"
+def estimated(work: Work, one: Candidate) -> Iterator[str]:
+    """What the times of tokens rest on, where a time is wanted."""
+    if work.token_seconds is None and work.first_token_seconds is None:
+        return
+    told = (
+        "nothing is faster than the lower time; the higher was above the median in 64 published measurements of A100 "
+    )
+    told += "and H200, and above the 99th percentile of long answers (docs/decisions/0006)"
+    if one.machine.gpus > 1 and one.machine.nvlink_bytes_per_second is None:
+        told += "; what GPUs on PCIe take to exchange is a rule of thumb"
+    yield told
 
 
 def about(work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
     """What to know of a machine type that would do: what is open, warnings, and what it costs."""
     yield from (("open", claimed(said)) for said in one.open)
-    yield from _served(work, one)
+    if one.small_steps is not None:
+        limit = f"vLLM: --max-num-batched-tokens {one.small_steps}"
+        yield "serve", f"steps with at most {one.small_steps:,} tokens keep the time ({limit})"
+    yield from (("estimate", said) for said in estimated(work, one))
     yield from (("warning", claimed(said)) for said in one.warned)
     yield from (("know", claimed(said)) for said in one.told)
     if one.machine.says:
@@ -140,8 +145,10 @@ def line(number: int, one: Candidate, wide: bool) -> str:
 def change(found: Change) -> str:
     """The least change of the work that lets a cheaper or smaller machine do it."""
     one = found.machine
-    is_open = "; whether in time is open" if one.open else ""
-    return f"{found.says} fits {one.machine.name} ({card(one)}, {fit(one)}{_price(one)}){is_open}"
+    is_open = ("", "; in time with small steps", "; whether in time is open")[one.doubt]
+    priced = _price(one) or ", price not known"
+    dear = "; dear for what it computes" if one.lowered else ""
+    return f"{found.says} fits {one.machine.name} ({card(one)}, {fit(one)}{priced}){is_open}{dear}"
 
 
 def start(kb: KnowledgeBase, work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
@@ -169,7 +176,7 @@ def need(work: Work, gpus: int) -> str:
 def reason(choice: Choice) -> str:
     """Why the first stands first, in the terms by which it was ranked."""
     first = choice.kept[0]
-    sure = [one for one in choice.kept if bool(one.open) is bool(first.open)]
+    sure = [one for one in choice.kept if one.doubt == first.doubt]
     of = f"of {len(sure)} that {'may' if first.open else 'would'} do"
     known, _ = first.standing
     if known == KNOWN_HERE:
@@ -183,7 +190,8 @@ def reason(choice: Choice) -> str:
         text = f"no price is compared {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
     lowered = sum(one.lowered for one in sure)
     text += f"; {lowered} stand below that are dear for what they compute" if lowered and not first.lowered else ""
-    text += "; whether it does is open" if first.open else ""
+    if first.open:
+        text += "; it does with small steps (below)" if first.small_steps is not None else "; whether it does is open"
     return f"{first.machine.name}: {text}"
 
 

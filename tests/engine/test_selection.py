@@ -127,6 +127,25 @@ def test_between_the_full_bandwidth_and_half_of_it_a_load_test_decides() -> None
     assert choice.kept[0].machine.gpu in (A100_40, A100_80)
 
 
+def test_what_small_steps_settle_comes_before_what_nothing_settles() -> None:
+    # 32B in 16 bit over 2 A100: 82 GB / 2 / 2,039 GB/s / 0.5 and 128 x 0.11 ms are 54 ms of the 100; over 4 A10 on PCIe
+    # 82 GB / 4 / 600 GB/s / 0.5 and 128 x 0.25 ms are all of it
+    choice = chosen("serve", 32e9, sequence=8192, concurrency=8, token_seconds=0.1)
+    assert choice.kept[0].machine.name == "ecs.gn7e-c16g1.8xlarge"
+    assert choice.kept[0].small_steps is not None
+    assert 64 <= choice.kept[0].small_steps < 2048
+    four = next(one for one in choice.kept if one.machine.name == "ecs.gn7i-4x.8xlarge")
+    assert (four.doubt, four.small_steps) == (2, None)
+    assert choice.change is not None
+    assert (choice.change.says, choice.change.machine.doubt) == ("int8 weights instead of bf16", 1)
+
+
+def test_a_change_for_a_known_price_comes_before_one_for_an_unknown() -> None:
+    change = chosen("serve", 32e9).change
+    assert change is not None
+    assert change.machine.price is not None
+
+
 def test_requests_that_come_too_fast_reject_and_those_that_may_are_open() -> None:
     slow = chosen("serve", 7.7e9, concurrency=4, answer_tokens=500, requests_per_second=10.0)
     assert "select.cost.overload" in reasons(slow, "ecs.gn7i-c8g1.2xlarge")

@@ -115,7 +115,8 @@ def test_experts_count_as_parameters_and_not_as_cache() -> None:
 
 
 def unet(**changes: object) -> dict[str, object]:
-    return TABLE.STABLE_DIFFUSION_1 | changes
+    plain: dict[str, object] = TABLE.STABLE_DIFFUSION_1
+    return plain | changes
 
 
 XL = unet(
