@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from gpuwhy.engine.model import Question
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.nvml_glance import Glance
+    from gpuwhy.tui.app.screens.commands import Command
     from gpuwhy.tui.app.screens.job import Chosen
     from gpuwhy.tui.incident.session import Session, Snapshot
     from gpuwhy.tui.incident.verification import Verification
 
 LOOK_SECONDS = 20.0
 GLANCE_SECONDS = 1.0
+KEYS_ANYWHERE = (
+    ("^p", "all that can be done here, to be searched by name"),
+    ("^l", "draw the screen anew, if something else wrote on it"),
+    ("^c  ^q", "close what is on top; leave gpuwhy"),
+)
 
 
 class GpuwhyApp(RuledApp):
@@ -36,9 +42,12 @@ class GpuwhyApp(RuledApp):
 
     CSS_PATH = ["app.tcss", "screens/start.tcss"]  # noqa: RUF012 - as Textual declares it; one reading of style sheets
     TITLE = "gpuwhy"
+    ENABLE_COMMAND_PALETTE = False  # Textual's: of its own commands, none of which helps here
     BINDINGS = [  # noqa: RUF012 - as Textual declares it
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
-        Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
+        Binding("ctrl+p", "commands", show=False, priority=True),
+        Binding("ctrl+l", "repaint", "Draw the screen anew", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+q", "quit", "Leave gpuwhy; the incident is kept", show=False, priority=True),
     ]
 
     def __init__(
@@ -167,6 +176,8 @@ class GpuwhyApp(RuledApp):
         self.when_ready(lambda: self._begin(symptom))
 
     def _begin(self, symptom: str) -> None:
+        if self.session is not None:  # a key pressed twice
+            return
         self._open(symptom)
         self.judge()
         if symptom == "slow":
@@ -181,6 +192,8 @@ class GpuwhyApp(RuledApp):
         self.when_ready(lambda: self._take_up(name))
 
     def _take_up(self, name: str) -> None:
+        if self.session is not None:
+            return
         try:
             events = journals.read(name)
         except journals.JournalError as error:
@@ -340,7 +353,18 @@ class GpuwhyApp(RuledApp):
         from gpuwhy.tui.app.rows import keys
         from gpuwhy.tui.app.screens.text import TextScreen
 
-        self.push_screen(TextScreen("Keys", keys(getattr(self.screen, "KEYS", ()))))
+        self.push_screen(TextScreen("Keys", keys((*getattr(self.screen, "KEYS", ()), *KEYS_ANYWHERE))))
+
+    def action_commands(self) -> None:
+        """All that can be done on this screen, by name."""
+        from gpuwhy.tui.app.screens.commands import CommandScreen, commands
+
+        if not isinstance(self.screen, CommandScreen):
+            self.push_screen(CommandScreen(commands(self.screen)), self._commanded)
+
+    async def _commanded(self, chosen: Command | None) -> None:
+        if chosen is not None:
+            await self.run_action(chosen.action, chosen.of)
 
     def action_interrupt(self) -> None:
         """Ctrl-C leaves what is on top, as Escape does; from the start and from a diagnosis it leaves the program.

@@ -6,10 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.app import App
-
 from gpuwhy.tui.app.messages import RulesRead
 from gpuwhy.tui.app.screens.start import StartScreen
+from gpuwhy.tui.app.steady import SteadyApp
 from gpuwhy.tui.app.terminal import driver, theme
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 0.5
 
 
-class RuledApp(App[None]):
+class RuledApp(SteadyApp):
     """Its rules, and what waits for them; `rules_trouble` is why they could not be read."""
 
     def __init__(self, rules: Callable[[], KnowledgeBase]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Footer
 
 from gpuwhy.engine.pricing import KNOWN_HERE, NOT_COMPARED
 from gpuwhy.engine.selection import Candidate, Change, Choice, Said
@@ -141,6 +142,7 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "choose": (False, choosing),
     "job": (True, jobs_listed),
     "consent": (True, consent),
+    "commands": (True, pressing("ctrl+p")),
 }
 
 
@@ -167,12 +169,20 @@ def drawn(rules: Path, name: str, size: tuple[int, int]) -> str:
             await settled(pilot)
             for one in app.screen.query("#path"):
                 one.display = False  # the name of a journal is the moment
-            await pilot.pause()
             # the digest changes with every version
-            shown = re.sub(r"\([0-9a-f]{4}\)", "(0123)", picture(app))
+            shown = re.sub(r"\([0-9a-f]{4}\)", "(0123)", await standing(pilot))
             return re.sub(r"digest `[0-9a-f]{12}`", "digest `0123456789ab`", shown)
 
     return asyncio.run(run())
+
+
+async def standing(pilot: Pilot[None]) -> str:
+    """The picture once it has its footer and does not change any more."""
+    shown = ""
+    while not all(one.children for one in pilot.app.screen.query(Footer)) or shown != picture(pilot.app):
+        shown = picture(pilot.app)
+        await pilot.pause(0.05)
+    return shown
 
 
 WITHOUT_COLOURS = "80x24-no-colour"

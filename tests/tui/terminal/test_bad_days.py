@@ -55,6 +55,17 @@ def test_another_size_while_looking_keeps_everything_in_view(terminal: Callable[
     one.until("Conclusions", "Next", "e Report", lambda shown: " 0 readings" not in shown)
 
 
+def test_what_another_program_wrote_on_the_screen_goes_by_a_key(terminal: Callable[[], Terminal]) -> None:
+    one = terminal()
+    one.start("--demo")
+    one.until("CONFIRMED", "oom.fragmentation", "e Report")
+    with open(one.tmux("display-message", "-p", "#{pane_tty}").strip(), "w") as device:
+        device.write("\x1b[5;1HBroadcast message from root: 3 a.m.\r\n")
+    one.until("Broadcast message")
+    one.press("C-l")
+    one.until("oom.fragmentation", "e Report", lambda shown: "Broadcast" not in shown)
+
+
 def test_a_terminal_that_goes_away_ends_it(terminal: Callable[[], Terminal]) -> None:
     one = terminal()
     one.start()

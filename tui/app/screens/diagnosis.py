@@ -48,24 +48,24 @@ class DiagnosisScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 10)),
         Binding("d", "unknown", "Don't know"),
-        Binding("t", "type", "Type", show=False),
-        Binding("w", "why", "Why ask"),
-        Binding("h", "how", "How"),
-        Binding("f", "fixes", "Fixes"),
-        Binding("a", "app.paste", "Add"),
-        Binding("o", "app.open", "Open", show=False),
-        Binding("l", "app.look", "Look"),
-        Binding("j", "app.job", show=False),
-        Binding("x", "tab('not')", show=False),
-        Binding("v", "tab('why')", show=False),
-        Binding("s", "tab('log')", show=False),
-        Binding("slash", "tab('facts')", show=False),
-        Binding("u", "undo", "Undo", show=False),
-        Binding("c", "app.choose", "Instance", show=False),
-        Binding("e", "app.report", "Report"),
+        Binding("t", "type", "Type the answer", show=False),
+        Binding("w", "why", "Why ask", tooltip="Why this is asked"),
+        Binding("h", "how", "How", tooltip="How to find the answer out"),
+        Binding("f", "fixes", "Fixes", tooltip="What to do about the conclusion that is marked"),
+        Binding("a", "app.paste", "Add", tooltip="Add a message, log or table that you paste"),
+        Binding("o", "app.open", "Open a file or a folder", show=False),
+        Binding("l", "app.look", "Look", tooltip="Look at this machine"),
+        Binding("j", "app.job", "Watch a running job", show=False),
+        Binding("x", "tab('not')", "Why the conclusion may not hold", show=False),
+        Binding("v", "tab('why')", "Why the conclusion holds", show=False),
+        Binding("s", "tab('log')", "The steps so far; give another answer", show=False),
+        Binding("slash", "tab('facts')", "Search the facts; what if one were otherwise", show=False),
+        Binding("u", "undo", "Take the last answer or what-if back", show=False),
+        Binding("c", "app.choose", "Choose an instance for the job", show=False),
+        Binding("e", "app.report", "Report", tooltip="Write the report for the ticket"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
-        Binding("escape", "back", "Back", show=False),
-        Binding("q", "app.quit", "Quit", show=False),
+        Binding("escape", "back", "Back; the incident is kept", show=False),
+        Binding("q", "app.quit", show=False),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     snapshot: reactive[Snapshot | None] = reactive(None, init=False)
@@ -164,7 +164,7 @@ class DiagnosisScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """Keys of a question are told only where there is one."""
-        return self.question is not None or action not in ("unknown", "why", "how")
+        return self.question is not None or action not in ("answer", "unknown", "type", "why", "how")
 
     def action_answer(self, number: int) -> None:
         """Answer with the choice of this number."""
@@ -212,10 +212,10 @@ class DiagnosisScreen(Screen[None]):
         if standing:
             desk(self).withdraw(standing[-1][0])
 
-    def action_back(self) -> None:
-        """From the right to the conclusions; from there to the start."""
+    async def action_back(self) -> None:
+        """From the right to the conclusions; from there to the start, before another key opens something above."""
         if self.query_one(Conclusions).has_focus:
-            self.call_later(self.run_action, "app.leave")
+            await self.run_action("app.leave")
         else:
             self.query_one(Conclusions).focus()
 

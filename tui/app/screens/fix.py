@@ -35,13 +35,13 @@ class FixScreen(Screen[None]):
         ("v", "compare before and after"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", "Copy"),
-        Binding("m", "apply", "Mark applied"),
-        Binding("a", "app.paste", "Add"),
-        Binding("l", "app.look", "Look"),
-        Binding("v", "verify", "Verify"),
-        Binding("n", "turn(1)", "Next"),
-        Binding("b", "turn(-1)", "Back one", show=False),
+        Binding("y", "copy", "Copy", tooltip="Copy the commands, through the terminal"),
+        Binding("m", "apply", "Mark applied", tooltip="Note that you carried this fix out"),
+        Binding("a", "app.paste", "Add", tooltip="Add what it says now"),
+        Binding("l", "app.look", "Look", tooltip="Look at this machine"),
+        Binding("v", "verify", "Verify", tooltip="Compare before and after"),
+        Binding("n", "turn(1)", "Next", tooltip="The next fix"),
+        Binding("b", "turn(-1)", "The fix before", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("escape", "app.pop_screen", "Back"),
     ]

@@ -48,10 +48,10 @@ class StartScreen(Screen[None]):
             Binding(str(number), f"app.begin('{key}')", words, show=False)
             for number, (key, words) in enumerate(SYMPTOMS.items(), 1)
         ),
-        Binding("p", "app.paste", "Paste"),
-        Binding("o", "app.open", "Open"),
+        Binding("p", "app.paste", "Paste", tooltip="Paste a message, log or table"),
+        Binding("o", "app.open", "Open", tooltip="Open a file or a folder"),
         Binding("c", "app.choose", "Choose an instance"),
-        Binding("r", "resume", "Resume"),
+        Binding("r", "resume", "Resume", tooltip="Take up the incident that is marked, or the latest"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("q", "app.quit", "Quit"),
     ]
