@@ -33,8 +33,16 @@ GROUPED_FROM = 30e9
 """Models from this size on are assumed to share keys and values among heads (GQA, 8 of them); smaller ones not."""
 
 HEAD_SIZE = 128
-LEAST_PARAMETERS = 1000
-"""Fewer are a slip of the unit (`--params 7`)."""
+LEAST_PARAMETERS, MOST_PARAMETERS = 1000, 1e15
+"""Fewer, or more, are a slip of the unit (`--params 7`)."""
+
+WITHOUT_ATTENTION = ("mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7")
+"""Models of other kinds (`model_type`), whose configurations look like those of transformers."""
+
+
+OTHERWISE = (
+    "Of another model give --params 25M and --activations SIZE, as torch.cuda.max_memory_allocated() measured them"
+)
 
 
 class ShapeError(ValueError):
@@ -46,7 +54,8 @@ class Shape:
     """What sizing needs to know of a transformer. `embeddings`: parameters of the input and output matrices.
 
     `active_parameters`: those that one token uses, where experts are chosen; None where all of them are used. `images`:
-    of a diffusion model, what training on images keeps; its other figures are 0.
+    of a diffusion model, what training on images keeps; its other figures are 0. `patches`: tokens of an image, where
+    the model tells its size.
     """
 
     parameters: float
@@ -61,6 +70,7 @@ class Shape:
     assumed: tuple[str, ...] = ()
     active_parameters: float | None = None
     images: Images | None = None
+    patches: int | None = None
 
     @property
     def kv_values_per_token(self) -> int:
@@ -75,7 +85,7 @@ def of_parameters(parameters: float, kv_heads: int | None = None) -> Shape:
     """A shape for a parameter count, as the nearest common model has it; all of it is told as assumed."""
     if not (math.isfinite(parameters) and parameters > 0):
         raise ShapeError("the number of parameters must be above 0")
-    if parameters < LEAST_PARAMETERS:
+    if not LEAST_PARAMETERS <= parameters <= MOST_PARAMETERS:
         raise ShapeError(f"{parameters:g} parameters are no model to size; 350M and 7B stand for millions and billions")
     _, layers, hidden, vocabulary = min(COMMON_SHAPES, key=lambda one: abs(math.log(one[0] / parameters)))
     heads = max(1, hidden // HEAD_SIZE)
@@ -107,8 +117,14 @@ def of_config(config: Mapping[str, Any], pixels: int | None = None) -> Shape:
     if hidden is None and "_class_name" in config:
         return _of_diffusion(config, pixels)
     if hidden is None or layers is None:
-        raise ShapeError("no hidden_size or num_hidden_layers in it: is it the config.json of a transformer?")
-    heads = _whole(config, "num_attention_heads", "n_head", "n_heads") or max(1, hidden // HEAD_SIZE)
+        raise ShapeError(
+            f"no hidden_size or num_hidden_layers in it: is it the config.json of a transformer? {OTHERWISE}"
+        )
+    if config.get("model_type") in WITHOUT_ATTENTION:
+        raise ShapeError(f"{config['model_type']} is no transformer, and only those are modelled. {OTHERWISE}")
+    heads = _whole(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
+    told = () if heads else (f"heads of {HEAD_SIZE}, which the configuration does not tell: is it a transformer?",)
+    heads = heads or max(1, hidden // HEAD_SIZE)
     kv_heads = _whole(config, "num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
     if kv_heads is None:
         kv_heads = 1 if config.get("multi_query") is True else heads
@@ -129,8 +145,14 @@ def of_config(config: Mapping[str, Any], pixels: int | None = None) -> Shape:
         )
     return Shape(
         float(embeddings + layers * one_layer), layers, hidden, heads, kv_heads, head_size, feed_forward, vocabulary,
-        float(embeddings), active_parameters=active,
+        float(embeddings), told, active_parameters=active, patches=_patches(config),
     )  # fmt: skip
+
+
+def _patches(config: Mapping[str, Any]) -> int | None:
+    """Tokens of an image: one for each patch, and one for the class (Dosovitskiy et al. 2020, arXiv 2010.11929)."""
+    side, patch = _whole(config, "image_size"), _whole(config, "patch_size")
+    return (side // patch) ** 2 + 1 if side and patch and patch <= side < 1 << 14 else None
 
 
 def _of_diffusion(config: Mapping[str, Any], pixels: int | None) -> Shape:

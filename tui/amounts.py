@@ -6,16 +6,32 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from gpuwhy.engine.shapes import Shape
 
-_COUNT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([kKmMbBtT]?)\s*\Z")
+_COUNT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?(?:[eE]\+?[0-9]{1,2})?)\s*([kKmMbBtT]?)\s*\Z")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 MAX_CONFIG_BYTES = 1 << 22
+MOST_TOKENS = 1 << 30
+"""Longer than any context, more than any batch or load: above it somebody mistyped."""
+
+MOST = 1e12
+
+
+class Positive(click.FloatRange):
+    """A number above 0 that can be reckoned with: neither infinite nor what is no number."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Raises `click.BadParameter`."""
+        number: float = super().convert(value, param, ctx)
+        return number if number < MOST else self.fail(f"{value!r} is no number that can be reckoned with", param, ctx)
 
 
 def number(text: str) -> float:
@@ -76,9 +92,16 @@ def read_json(path: Path) -> dict[str, object]:
     """The JSON object of a file. Raises `click.UsageError` for anything else."""
     try:
         with path.open("rb") as file:
-            document = json.loads(file.read(MAX_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise click.UsageError(f"{path} cannot be read as JSON: {error}") from None
+            content = file.read(MAX_CONFIG_BYTES)
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}") from None
+    if not content.strip():
+        raise click.UsageError(f"{path} is empty")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        whole = "" if content.rstrip().endswith((b"}", b"]")) else "; it seems to be cut off"
+        raise click.UsageError(f"{path} cannot be read as JSON: {error}{whole}") from None
     if not isinstance(document, dict):
         raise click.UsageError(f"{path} holds no JSON object")
     return document

@@ -10,7 +10,7 @@ import click
 
 from gpuwhy.kb.records import dataclass
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import fail, kb_option, knowledge, overlay_option, rules_option, with_overlays
+from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, overlay_option, rules_option, with_overlays
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
@@ -108,9 +108,19 @@ def _overlay(kb: KnowledgeBase, document: dict[str, Any], told: _Told) -> tuple[
     """The overlay of an answer, and the command that printed it."""
     from gpuwhy.kb import overlay
 
+    answer = document.get("Response", document)
+    error = answer.get("Error", answer) if isinstance(answer, dict) else {}
+    if isinstance(error, dict) and "Code" in error and "Message" in error:
+        raise overlay.OverlayError(f"the provider refused: {error['Code']}: {error['Message']}"[:300])
+    if told.date is not None:
+        _is_past(told.date)
     if "PriceInfo" in document:
         if told.machine is None or told.region is None or told.date is None:
             fail("a price needs --machine, --region and --date", "the answer does not tell them")
+        names = [one["name"] for one in kb.catalogue.sections.get("machines", ())]
+        if told.machine not in names:
+            known = close(told.machine, names) or "import its DescribeInstanceTypes first, and name that with --overlay"
+            fail(f"there is no machine type {told.machine!r}", known)
         made = overlay.of_price(document, told.machine, told.region, told.date, told.mode)
         return made, "aliyun ecs DescribePrice"
     if "SpotPrices" in document:
@@ -121,6 +131,18 @@ def _overlay(kb: KnowledgeBase, document: dict[str, Any], told: _Told) -> tuple[
         made = overlay.of_zone_configurations(document, told.date, told.currency)
         return made, "tccli cvm DescribeZoneInstanceConfigInfos"
     return overlay.of_instance_types(document, kb.catalogue), "aliyun ecs DescribeInstanceTypes"
+
+
+def _is_past(text: str) -> None:
+    """End the process where this is no day, or one that has not been."""
+    from datetime import date, timedelta
+
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        fail(f"--date {text!r} is no day", "like 2026-11-30")
+    if day > date.today() + timedelta(days=1):
+        fail(f"--date {text} has not been yet", "the day on which the provider gave the price")
 
 
 def _entries(kb: KnowledgeBase, kind: str) -> list[dict[str, Any]]:

@@ -31,29 +31,53 @@ METHODS = ("full", "half", "lora", "qlora", "inference")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its config.json.")
 @click.option("--method", type=click.Choice(METHODS), help="How it is trained.  [default: full; inference to serve]")
 @click.option("--dtype", type=click.Choice(("tf32", *DTYPES)), help="Number format of the weights.  [default: bf16]")
-@click.option("--sequence", "--context", type=click.IntRange(1), help="Tokens of a sample, or of prompt and answer.")
-@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Samples of one GPU at once.")
-@click.option("--concurrency", type=click.IntRange(1), help="Requests at once.  [default: 1]")
+@click.option(
+    "--sequence",
+    "--context",
+    type=click.IntRange(1, amounts.MOST_TOKENS),
+    help="Tokens of a sample, or of prompt and answer.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1, amounts.MOST_TOKENS),
+    default=1,
+    show_default=True,
+    help="Samples of one GPU at once.",
+)
+@click.option("--concurrency", type=click.IntRange(1, amounts.MOST_TOKENS), help="Requests at once.  [default: 1]")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="adamw", show_default=True)
-@click.option("--rank", type=click.IntRange(1), default=64, show_default=True, help="Of LoRA.")
+@click.option("--rank", type=click.IntRange(1, amounts.MOST_TOKENS), default=64, show_default=True, help="Of LoRA.")
 @click.option("--checkpointing/--no-checkpointing", default=True, show_default=True, help="Recompute activations.")
 @click.option("--sharding", type=click.Choice(SHARDINGS), help="Of full training.  [default: zero3 on several GPUs]")
 @click.option("--offload", type=click.Choice(OFFLOADS), default="none", show_default=True, help="To host memory.")
 @click.option("--activations", callback=amounts.size, metavar="SIZE", help="Measured ones, where it is no transformer.")
 @click.option("--resolution", type=click.IntRange(64, 8192), help="Side of the images of a diffusion model, in pixels.")
-@click.option("--kv-heads", type=click.IntRange(1), help="Heads of keys and values (GQA, MQA).")
-@click.option("--hours", type=click.FloatRange(0, min_open=True), help="How long the machine is rented.")
+@click.option("--kv-heads", type=click.IntRange(1, amounts.MOST_TOKENS), help="Heads of keys and values (GQA, MQA).")
+@click.option("--hours", type=amounts.Positive(), help="How long the machine is rented.")
 @click.option("--tokens", callback=amounts.count, metavar="N", help="Tokens to train on: gives the hours.")
 @click.option("--interruptible", is_flag=True, default=None, help="It may be stopped and goes on from a checkpoint.")
-@click.option("--interrupted-every", type=click.FloatRange(0, min_open=True), metavar="HOURS", help="On spot machines.")
-@click.option("--answer", type=click.IntRange(0), metavar="N", help="Tokens of an answer; 0: it generates nothing.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests that come per second.")
-@click.option("--p99-ms", type=click.FloatRange(0, min_open=True), help="Time in which 99 of 100 tokens must come.")
-@click.option("--first-token-ms", type=click.FloatRange(0, min_open=True), help="The same for the first of an answer.")
-@click.option("--budget", type=click.FloatRange(0, min_open=True), help="Most that an hour may cost.")
+@click.option("--interrupted-every", type=amounts.Positive(), metavar="HOURS", help="On spot machines.")
+@click.option(
+    "--answer",
+    type=click.IntRange(0, amounts.MOST_TOKENS),
+    metavar="N",
+    help="Tokens of an answer; 0: it generates nothing.",
+)
+@click.option("--rate", type=amounts.Positive(), help="Requests that come per second.")
+@click.option("--p99-ms", type=amounts.Positive(), help="Time in which 99 of 100 tokens must come.")
+@click.option("--first-token-ms", type=amounts.Positive(), help="The same for the first of an answer.")
+@click.option("--budget", type=amounts.Positive(), help="Most that an hour may cost.")
 @click.option("--partitions", is_flag=True, default=None, help="Isolated parts of one GPU (MIG) are wanted.")
-@click.option("--hosts", type=click.IntRange(1), default=1, show_default=True, help="Machines that work together.")
-@click.option("--max-gpus", type=click.IntRange(1), help="Most GPUs of a machine that the work can use.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(1, amounts.MOST_TOKENS),
+    default=1,
+    show_default=True,
+    help="Machines that work together.",
+)
+@click.option(
+    "--max-gpus", type=click.IntRange(1, amounts.MOST_TOKENS), help="Most GPUs of a machine that the work can use."
+)
 @click.option("--data-rate", metavar="RATE", help="Rate at which it reads its data: 500 MB/s.")
 @click.option("--local-disk", callback=amounts.size, metavar="SIZE", help="Space wanted on the machine's own disks.")
 @click.option("--provider", type=click.Choice(("alicloud", "tencent")), help="Only types of this one.")
@@ -118,7 +142,7 @@ def select(
 
 
 def _why(kb: KnowledgeBase, work: Work, name: str, form: str) -> None:
-    """The proof for the machine type of this name; a family stands for its smallest type."""
+    """The proof for the machine type of this name; a family, or a GPU, stands for its smallest type."""
     from gpuwhy.engine.selection import proof
     from gpuwhy.kb.offers import machines
     from gpuwhy.tui.choice_proof import as_data, why
@@ -127,7 +151,7 @@ def _why(kb: KnowledgeBase, work: Work, name: str, form: str) -> None:
     wanted = name.lower().removeprefix("ecs.")
     known = machines(kb.catalogue)
     found = [one for one in known if one.name.lower().removeprefix("ecs.") == wanted]
-    found = found or [one for one in known if one.family.lower() == wanted]
+    found = found or [one for one in known if wanted in (one.family.lower(), one.gpu.lower().split(" ", 1)[-1])]
     if not found:
         fail(f"there is no machine type {name!r}", _denied(kb, wanted) or "gpuwhy catalog instances lists them")
     proved = proof(kb, work, found[0])
@@ -166,8 +190,9 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
 
     serves = task in SERVING_TASKS
     method = default("method", "inference" if serves else "full", f"--method {'inference' if serves else 'full'}")
-    usual = 4096 if serves else 2048
-    sequence = usual if shape.images is not None else default("sequence", usual, f"{usual} tokens (--sequence)")
+    usual = shape.patches or (4096 if serves else 2048)
+    how = f"{usual} tokens{', the patches of an image' if shape.patches else ''} (--sequence)"
+    sequence = usual if shape.images is not None else default("sequence", usual, how)
     dtype = default("dtype", "bf16", "weights in bf16 (--dtype)")
     _consistent(given, serves, method, dtype, sequence)
     _of_images(given, shape, serves)

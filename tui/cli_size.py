@@ -27,18 +27,28 @@ OFFLOADS = ("none", "optimizer", "all")
 @click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True)
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="adamw", show_default=True)
 @click.option(
-    "--sequence", "--context", type=click.IntRange(1), default=2048, show_default=True, help="Tokens of one sample."
+    "--sequence",
+    "--context",
+    type=click.IntRange(1, amounts.MOST_TOKENS),
+    help="Tokens of one sample.  [default: 2048]",
 )
-@click.option("--batch", "--concurrency", type=click.IntRange(1), default=1, show_default=True, help="Of one GPU.")
+@click.option(
+    "--batch",
+    "--concurrency",
+    type=click.IntRange(1, amounts.MOST_TOKENS),
+    default=1,
+    show_default=True,
+    help="Of one GPU.",
+)
 @click.option("--checkpointing/--no-checkpointing", default=True, show_default=True, help="Recompute activations.")
 @click.option("--flash/--no-flash", default=True, show_default=True, help="Attention that keeps no score matrix.")
-@click.option("--rank", type=click.IntRange(1), default=64, show_default=True, help="Of LoRA.")
+@click.option("--rank", type=click.IntRange(1, amounts.MOST_TOKENS), default=64, show_default=True, help="Of LoRA.")
 @click.option("--train-embeddings", is_flag=True, help="LoRA trains the embeddings too.")
 @click.option("--sharding", type=click.Choice(SHARDINGS), default="none", show_default=True)
 @click.option("--offload", type=click.Choice(OFFLOADS), default="none", show_default=True, help="To host memory.")
-@click.option("--gpus", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--gpus", type=click.IntRange(1, amounts.MOST_TOKENS), default=1, show_default=True)
 @click.option("--resolution", type=click.IntRange(64, 8192), help="Side of the images of a diffusion model, in pixels.")
-@click.option("--kv-heads", type=click.IntRange(1), help="Heads of keys and values (GQA, MQA).")
+@click.option("--kv-heads", type=click.IntRange(1, amounts.MOST_TOKENS), help="Heads of keys and values (GQA, MQA).")
 @click.option("--activations", callback=amounts.size, metavar="SIZE", help="Measured ones, where it is no transformer.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def size(
@@ -47,7 +57,7 @@ def size(
     method: str,
     dtype: str,
     optimizer: str,
-    sequence: int,
+    sequence: int | None,
     batch: int,
     checkpointing: bool,
     flash: bool,
@@ -69,6 +79,7 @@ def size(
     from gpuwhy.engine import sizing
 
     shape = amounts.shape(params, config, kv_heads, resolution)
+    sequence = sequence or shape.patches or 2048
     try:
         if method == "inference":
             if shape.images is not None:

@@ -94,7 +94,7 @@ def with_overlays(kb: KnowledgeBase, overlays: tuple[Path, ...]) -> KnowledgeBas
             click.echo(f"gpuwhy: {one.where}: an overlay says what claim {one.claim} says, which is wrong", err=True)
         return replace(kb, catalogue=catalogue)
     except KnowledgeError as error:
-        unusable(error, "an overlay cannot be used")
+        unusable(error, "an overlay cannot be used", "`gpuwhy catalog import` makes one of what a provider answered")
     except OSError as error:
         fail(f"an overlay cannot be read: {error}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -51,6 +52,58 @@ def test_several_words_must_all_match() -> None:
 def test_lines_fit_a_terminal(kind: str) -> None:
     lines = [line for line in run(kind).splitlines() if "://" not in line]
     assert max(map(len, lines)) <= 80
+
+
+PRICE = {"PriceInfo": {"Price": {"TradePrice": 9.1, "Currency": "CNY"}}}
+OF = ("--machine", "ecs.gn7i-c8g1.2xlarge", "--region", "cn-beijing", "--date")
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "says"),
+    [
+        ("", (), "is empty"),
+        ('{"InstanceTypes": {"Inst', (), "cut off"),
+        ("[]", (), "holds no JSON object"),
+        ('{"Regions": {"Region": []}}', (), "is it the JSON of `aliyun ecs DescribeInstanceTypes`"),
+        ('{"Code": "Forbidden.RAM", "Message": "Not authorized."}', (), "refused: Forbidden.RAM: Not authorized"),
+        ('{"Response": {"Error": {"Code": "AuthFailure", "Message": "no"}}}', (), "refused: AuthFailure: no"),
+        ('{"InstanceTypes": {"InstanceType": []}}', (), "none of its machine types has a GPU"),
+        (json.dumps(PRICE), (), "needs --machine, --region and --date"),
+        ('{"PriceInfo": {}}', (*OF, "2026-11-30"), "is it the JSON of `aliyun ecs DescribePrice`"),
+        (json.dumps(PRICE), (*OF, "yesterday"), "is no day"),
+        (json.dumps(PRICE), (*OF, "2999-01-01"), "has not been yet"),
+        (json.dumps(PRICE), ("--machine", "ecs.gn7i-c8g1.2xlrge", *OF[2:], "2026-11-30"), "ecs.gn7i-c8g1.2xlarge"),
+    ],
+    ids=[
+        "empty", "half", "list", "other", "refused", "refused-tencent", "no-gpu", "untold", "no-price", "day", "future",
+        "type",
+    ],
+)  # fmt: skip
+def test_an_answer_that_cannot_be_imported_is_told(
+    tmp_path: Path, content: str, words: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "a.json").write_text(content)
+    done = CliRunner().invoke(main, ["catalog", "import", str(tmp_path / "a.json"), *words])
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())
+
+
+def test_a_price_goes_from_the_answer_of_the_provider_into_the_choice(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(PRICE))
+    (tmp_path / "a.yaml").write_text(run("import", str(tmp_path / "a.json"), *OF, "2026-11-30"))
+    words = ("--task", "finetune", "--params", "7B", "--method", "qlora", "--sequence", "1024", "--format", "json")
+    done = CliRunner().invoke(main, ["select", *words, "--overlay", str(tmp_path / "a.yaml")])
+    first = json.loads(done.output)["kept"][0]
+    assert (first["price_per_hour"], first["price_date"]) == (9.1, "2026-11-30")
+
+
+def test_an_answer_is_no_overlay_and_what_makes_one_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(PRICE))
+    done = CliRunner().invoke(
+        main, ["select", "--task", "train", "--params", "1B", "--overlay", str(tmp_path / "a.json")]
+    )
+    assert done.exit_code == 2
+    assert "gpuwhy catalog import" in done.output
 
 
 def test_nothing_found_is_an_error_that_names_the_query() -> None:

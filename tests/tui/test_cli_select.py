@@ -89,6 +89,10 @@ def test_why_shows_the_proof_of_what_is_kept() -> None:
     assert max(len(line) for line in text.splitlines() if "://" not in line) <= 80
 
 
+def test_why_of_a_gpu_is_that_of_the_smallest_type_with_it() -> None:
+    assert "ecs.gn7i-c8g1.2xlarge" in run("--task", "serve", "--params", "7B", "--why", "A10").splitlines()[0]
+
+
 def test_why_of_a_type_that_is_not_there_is_told_and_what_is_there_instead() -> None:
     assert "there is no gn7p; A100 is gn7" in run(*SERVE, "--why", "gn7p", expected=2)
     assert "no such type" in run(*SERVE, "--why", "ecs.gn7e-c32g1.8xlarge", expected=2)
@@ -224,8 +228,33 @@ def test_a_file_that_is_no_diagnosis_is_told(tmp_path: Path) -> None:
         (("--task", "serve", "--params", "7B", "--rate", "3"), "--rate needs --answer"),
         (("--task", "serve", "--params", "7"), "no model to size"),
         (("--task", "serve", "--params", "7B", "--answer", "9000"), "leaves no prompt"),
+        (("--task", "trian", "--params", "7B"), "'train', 'finetune'"),
+        (("--task", "train", "--params", "7B", "--dtype", "fp17"), "'bf16', 'fp16'"),
+        (("--task", "train", "--params", "7B", "--hours", "0"), "not in the range x>0"),
+        (("--task", "train", "--params", "7B", "--hours", "nan"), "is no number that can"),
+        (("--task", "train", "--params", "7B", "--budget", "inf"), "is no number that can"),
+        (("--task", "train", "--params", "7B", "--exchange", "USD"), "like USD=7.1"),
+        (("--task", "train", "--params", "7B", "--currency", "dollars"), "like CNY or USD"),
+        (("--task", "train", "--params", "7B", "--resolution", "512"), "of a diffusion model"),
     ],
-    ids=["nothing", "size", "method", "format", "data-rate", "rate", "unit", "answer"],
+    ids=[
+        "nothing",
+        "size",
+        "method",
+        "format",
+        "data-rate",
+        "rate",
+        "unit",
+        "answer",
+        "task",
+        "dtype",
+        "hours",
+        "nan",
+        "infinite",
+        "exchange",
+        "currency",
+        "resolution",
+    ],
 )
 def test_what_is_missing_or_contradicts_itself_is_told(words: tuple[str, ...], says: str) -> None:
     assert says in run(*words, expected=2)
