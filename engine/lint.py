@@ -31,7 +31,7 @@ class Linted:
 
 
 def lint(folder: Path, supplied: frozenset[str], today: date, home: Path | None = None) -> Linted:
-    """All findings about a pack, in file order.
+    """All findings about a pack, in file order. What nothing leads to is told where every file can be read.
 
     `supplied`: words that a parser or probe gives. `home`: the folder that addresses of references below docs/ and
     bench/ are relative to; None where they cannot be looked up.
@@ -43,10 +43,10 @@ def lint(folder: Path, supplied: frozenset[str], today: date, home: Path | None 
         sound = [one for one in found.sources if f"{folder.name}/{one.file}" not in spoilt]
         findings += lint_logic.check(found.kb, sound)
         findings += lint_tests.check(found.kb, sound, folder)
-        findings += _vocabulary(found, supplied)
+        findings += _vocabulary(found, supplied) if found.whole else ()
         findings += _references(found, today, home)
     waivers, problems = read(folder)
-    kept, waived = apply(sorted({*findings, *problems}), waivers, today)
+    kept, waived = apply(sorted({*findings, *problems}), waivers, today, found.whole)
     return Linted(tuple(kept), tuple(waived), len(found.contents))
 
 
@@ -107,7 +107,7 @@ def _references(found: Inspection, today: date, home: Path | None) -> Iterator[F
     used = _used_references(found.sources)
     for source, index, plain in _entries(found.sources, "references"):
         word, where = str(plain["id"]), source.at("references", index, "id")
-        if word not in used:
+        if found.whole and word not in used:
             yield finding(where, "unused-reference", f"nothing rests on `{word}`")
         address = str(plain["address"])
         if "://" not in address and home is not None and not (home / address.partition("#")[0]).exists():

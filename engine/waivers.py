@@ -57,9 +57,12 @@ def read(folder: Path) -> tuple[list[Waiver], list[Finding]]:
 
 
 def apply(
-    findings: Iterable[Finding], waivers: Iterable[Waiver], today: date
+    findings: Iterable[Finding], waivers: Iterable[Waiver], today: date, whole: bool = True
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """The findings that stand, with those about the waivers themselves, and the waived ones with the reasons."""
+    """The findings that stand, with those about the waivers themselves, and the waived ones with the reasons.
+
+    Where not the whole pack can be read, a waiver may be for what could not be looked at: it is not called unused.
+    """
     kept: list[Finding] = []
     waived: list[tuple[Finding, str]] = []
     used: set[Location] = set()
@@ -73,7 +76,8 @@ def apply(
             kept.append(one)
     for waiver in every:
         if waiver.location not in used:
-            kept.append(finding(waiver.location, "unused-waiver", f"no finding {waiver.code} in {waiver.file}"))
+            if whole:
+                kept.append(finding(waiver.location, "unused-waiver", f"no finding {waiver.code} in {waiver.file}"))
         elif waiver.until is not None and waiver.until < today:
             kept.append(finding(waiver.location, "expired-waiver", f"it was to last until {waiver.until}"))
     return sorted(kept), waived

@@ -237,6 +237,11 @@ class Inspection:
     contents: Mapping[str, bytes]
     beside: tuple[Source, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """True if every file can be read; else what is missing elsewhere may stand in one of the others."""
+        return {source.file for source in self.sources} == set(self.contents)
+
 
 def inspect(folder: Path) -> Inspection:
     """What can be read of a pack and what is wrong with it, for tools that look at rules; not cached."""

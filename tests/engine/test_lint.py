@@ -194,6 +194,27 @@ def test_a_defect_of_each_kind_is_found_at_its_line_and_nothing_else(code: str, 
     assert found(folder) == [(code, f"pack/{file}", line)]
 
 
+def test_what_stands_in_a_file_that_cannot_be_read_is_not_called_missing(tmp_path: Path) -> None:
+    """The only signature of a conclusion, the only rule on a reference, a derivation, and the finding of a waiver."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/rules.md").touch()
+    folder = clean(tmp_path / "pack")
+    put(folder, "conclusions/more.yaml", 'conclusions:\n  - {id: oom.odd, kind: cause, says: "Odd.", collect: x}\n')
+    paper = '{id: paper, title: P, address: "https://x.org", accessed: 2026-11-30, strength: peer}'
+    put(folder, "references/more.yaml", f"references:\n  - {paper}\n")
+    add(folder, "odd", requires="{fact: job.size, op: gt, value: 7, source: paper}", concludes="oom.odd")
+    (folder / "signatures/oom/odd.test.yaml").unlink()
+    waiver = "{code: untested, file: signatures/oom/odd.yaml, reason: it has cases elsewhere}"
+    put(folder, "waivers.yaml", f"waivers:\n  - {waiver}\n")
+    assert found(folder) == []
+    spoil(folder, "signatures/oom/odd.yaml", "because:", "becuase:")
+    spoil(folder, "derivations/oom/slack.yaml", "formula:", "formla:")
+    assert {(code, file) for code, file, _ in found(folder)} == {
+        ("schema", "pack/signatures/oom/odd.yaml"),
+        ("schema", "pack/derivations/oom/slack.yaml"),
+    }
+
+
 def test_every_kind_of_finding_has_a_seeded_defect() -> None:
     assert set(CODES) == set(DEFECTS) | STRUCTURAL
 
