@@ -266,7 +266,12 @@ def test_new_adds_a_reference_and_a_conclusion_that_do_not_exist_yet(tmp_path: P
     assert "id: hall, title" in (folder / "references/hardware.yaml").read_text()
     assert 'value: "90 %", source: hall}' in (folder / "signatures/hardware/warm.yaml").read_text()
     assert ask("test", "hardware", "--rules", str(folder)).stdout.startswith("1 rules, 3 cases, 0 failed")
-    assert ask("lint", "--rules", str(folder)).stdout == "9 files, 0 errors, 0 warnings, 0 waived\n"
+    assert "`acme.warm` has neither a fix nor a `collect` text" in ask("lint", "--rules", str(folder)).stdout
+    done = ask("new", "sig.hardware.hot", *words, "--concludes", "acme.hot", "--says", "Hot.", "--collect", "sensors")
+    assert done.exit_code == 0
+    path = folder / "conclusions/hardware.yaml"
+    path.write_text(path.read_text().replace('"The hall is warm."}', '"The hall is warm.", collect: "sensors"}'))
+    assert ask("lint", "--rules", str(folder)).stdout == "10 files, 0 errors, 0 warnings, 0 waived\n"
     assert ask("mutate", "sig.hardware.warm", "--rules", str(folder)).stdout == "3 of 3 changes noticed (100 %)\n"
 
 
@@ -333,6 +338,23 @@ def test_new_asks_for_what_is_not_given() -> None:
     done = CliRunner().invoke(main, ["rules", "new", "sig.slow.asked", "--rules", "pack"], input=said)
     assert done.exit_code == 0
     assert Path("pack/signatures/slow/asked.test.yaml").is_file()
+
+
+def test_new_asks_again_for_what_does_not_fit_and_for_what_new_words_say(tmp_path: Path) -> None:
+    """Each word first as somebody mistypes it, then as it is meant; a mistyped reference is taken for a new one."""
+    folder = team_pack.write(tmp_path / "team")
+    said = ["Warm", "warm", "acme.warm", "The hall is warm.", "sensors"]
+    said += ["gpu.tempreature", "gpu.name", "gpu.temperature_celsius", "above", "ge", "hot", "80 C"]
+    said += ["runbok", "", "hall", "https://wiki.example/hall"]
+    words = ["rules", "new", "sig.hardware.warm", "--rules", str(folder)]
+    done = CliRunner().invoke(main, words, input="\n".join(said) + "\n")
+    assert done.exit_code == 0, done.output
+    for told in ("a new one: acme.warm", "did you mean gpu.temperature_celsius", "`gpu.name` is text, not a number",
+                 "`above` is none of lt, le, gt, ge", "one of: celsius", "did you mean runbook"):  # fmt: skip
+        assert told in done.output
+    assert ask("lint", "--rules", str(folder)).stdout == "9 files, 0 errors, 0 warnings, 0 waived\n"
+    assert ask("test", "hardware", "--rules", str(folder)).stdout.startswith("1 rules, 3 cases, 0 failed")
+    assert 'says: "The hall is warm.", collect: "sensors"' in (folder / "conclusions/hardware.yaml").read_text()
 
 
 def test_graph_goes_from_facts_to_fixes() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,29 +38,41 @@ class _Asked:
     source: str
 
 
+@dataclass(frozen=True)
+class _Stub:
+    """What a new conclusion or reference says, as far as it was given."""
+
+    says: str | None
+    collect: str | None
+    address: str | None
+    strength: str
+
+
 @click.command("new")
 @click.argument("name", metavar="sig.AREA.SLUG")
-@click.option("--title", prompt=True, help="What is the case, in a few words.")
-@click.option("--concludes", prompt="Conclusion", help="The conclusion that it recognises; a new one needs --says.")
-@click.option("--fact", prompt="A number that decides it (fact)", help="The fact that decides.")
-@click.option("--op", type=click.Choice(sorted(_BESIDE)), prompt="It holds where the fact is", help="lt, le, gt or ge.")
-@click.option("--value", prompt="than (a number in the fact's unit, or such as 20 %, 2 GiB)", help="The threshold.")
-@click.option("--source", prompt="The number rests on (reference)", help="A reference; a new one needs --address.")
+@click.option("--title", help="What is the case, in a few words.")
+@click.option("--concludes", help="The conclusion that it recognises; a new one needs --says.")
+@click.option("--fact", help="The fact that decides, a number.")
+@click.option("--op", help="It holds where the fact is lt, le, gt or ge the threshold.")
+@click.option("--value", help="The threshold.")
+@click.option("--source", help="What the threshold rests on: a reference; a new one needs --address.")
 @click.option("--address", help="Where a new reference was read: an address.")
 @click.option("--strength", type=click.Choice(_STRENGTHS), default="vendor", help="How strong a new reference is.")
 @click.option("--says", help="What a new conclusion says, in a sentence.")
+@click.option("--collect", help="What would decide a new conclusion, where nothing mends it: a reading, a command.")
 @rules_option
 def new_command(
     name: str,
-    title: str,
-    concludes: str,
-    fact: str,
-    op: str,
-    value: str,
-    source: str,
+    title: str | None,
+    concludes: str | None,
+    fact: str | None,
+    op: str | None,
+    value: str | None,
+    source: str | None,
     address: str | None,
     strength: str,
     says: str | None,
+    collect: str | None,
     rules: Path | None,
 ) -> None:
     """Write a signature with one threshold, and its cases; what is not given is asked for.
@@ -70,79 +84,158 @@ def new_command(
     if match is None:
         fail(f"`{name}` is no id of a signature", "sig.<area>.<slug>")
     kb, folder = own_pack(rules)
-    spec, number = _threshold(kb, fact, value)
     area, slug = match.groups()
     path = folder / "signatures" / area / f"{slug}.yaml"
     tests = path.with_suffix("").with_suffix(".test.yaml")
     if path.exists() or tests.exists():
         fail(f"{path} exists")
-    stubs = [*_conclusion(kb, folder, area, concludes, says), *_reference(kb, folder, area, source, address, strength)]
-    for where, text in stubs:
+    stub = _Stub(says, collect, address, strength)
+    title = _answer(title, "What is the case, in a few words", str.strip)
+    concludes, told = _conclusion(kb, folder / "conclusions" / f"{area}.yaml", concludes, stub)
+    spec = kb.facts[_answer(fact, "The fact that decides, a number", lambda word: _number(kb, word))]
+    op = _answer(op, f"It holds where the fact is ({', '.join(_BESIDE)})", _operator)
+    value = _answer(value, f"… than the threshold{_example(spec)}", lambda text: _quantity(spec, text))
+    source, rests = _reference(kb, folder / "references" / f"{area}.yaml", source, stub)
+    for where, text in (*told, *rests):
         _append(where, text)
     path.parent.mkdir(parents=True, exist_ok=True)
     schemas = "../../schema/v1/" if (folder / "schema" / "v1").is_dir() else ""
-    path.write_text(_rule(_Asked(name, title, concludes, fact, op, value, source), schemas), encoding="utf-8")
-    tests.write_text(_tests(kb, spec, op, number, schemas), encoding="utf-8")
+    path.write_text(_rule(_Asked(name, title, concludes, spec.id, op, value, source), schemas), encoding="utf-8")
+    tests.write_text(_tests(kb, spec, op, _parsed(spec, value), schemas), encoding="utf-8")
     front = shown_folder(folder)
-    for one in (*(where for where, _ in stubs), path, tests):
+    for one in (*(where for where, _ in (*told, *rests)), path, tests):
         out(f"wrote {front}{one.relative_to(folder).as_posix()}\n")
     option = "" if rules is None else f" --rules {rules}"
     out(f"now: gpuwhy rules test {name} --coverage{option}; gpuwhy rules lint{option}\n")
 
 
-def _threshold(kb: KnowledgeBase, fact: str, value: str) -> tuple[FactSpec, float]:
-    """The fact that decides, and the threshold in its unit."""
+def _answer(given: str | None, question: str, fit: Callable[[str], str]) -> str:
+    """What was given; else what is answered, asked again until it fits. Ends the process if what was given does not."""
+    if given is None:
+        return str(click.prompt(question, value_proc=fit))
+    try:
+        return fit(given)
+    except click.BadParameter as error:
+        fail(error.message)
+
+
+def _number(kb: KnowledgeBase, word: str) -> str:
+    if word not in kb.facts:
+        raise click.BadParameter(f"no fact `{word}` ({close(word, kb.facts) or '`gpuwhy facts WORD` finds facts'})")
+    if not kb.facts[word].is_number:
+        raise click.BadParameter(
+            f"`{word}` is {kb.facts[word].type}, not a number: docs/rules.md says how a rule asks for that"
+        )
+    return word
+
+
+def _operator(word: str) -> str:
+    if word not in _BESIDE:
+        raise click.BadParameter(f"`{word}` is none of {', '.join(_BESIDE)}")
+    return word
+
+
+def _example(spec: FactSpec) -> str:
+    return f" (a number of {spec.unit})" if spec.unit else ""
+
+
+def _parsed(spec: FactSpec, text: str) -> float:
+    """A threshold in the unit of its fact. Raises `click.BadParameter`."""
     from gpuwhy.kb.units import UNITS, parse_quantity
 
-    if fact not in kb.facts:
-        fail(f"no fact `{fact}`", close(fact, kb.facts) or "`gpuwhy facts WORD` finds facts")
-    spec = kb.facts[fact]
-    if not spec.is_number:
-        fail(f"`{fact}` is {spec.type}, not a number")
     try:
-        number: float | None = float(value)
+        number: float | None = float(text)
     except ValueError:
-        number = parse_quantity(value, spec.unit)
-    if number is None or number != number or number in (float("inf"), float("-inf")):
+        number = parse_quantity(text, spec.unit)
+    if number is None or not math.isfinite(number):
         units = ", ".join(UNITS[spec.unit].spellings) if spec.unit else "none"
-        fail(f"`{value}` is no quantity in {spec.unit or 'plain numbers'}", f"a number, with one of: {units}")
-    return spec, number
+        what = spec.unit or "plain numbers"
+        raise click.BadParameter(f"`{text}` is no quantity in {what} (a number, with one of: {units})")
+    return number
 
 
-def _conclusion(
-    kb: KnowledgeBase, folder: Path, area: str, word: str, says: str | None
-) -> list[tuple[Path, tuple[str, str]]]:
-    if word in kb.conclusions:
-        return []
-    own = kb.packs[-1].namespace
+def _quantity(spec: FactSpec, text: str) -> str:
+    _parsed(spec, text)
+    return text
+
+
+_Entries = list[tuple[Path, tuple[str, str]]]
+"""What is to be put at the end of files of words: the file, its key, the entry."""
+
+
+def _conclusion(kb: KnowledgeBase, path: Path, given: str | None, stub: _Stub) -> tuple[str, _Entries]:
+    """The conclusion, and its entry if it is new."""
+
+    def fit(word: str) -> str:
+        own = kb.packs[-1].namespace
+        if word not in kb.conclusions and own and not word.startswith(f"{own}."):
+            told = close(word, kb.conclusions) or f"a new one: {own}.{word.replace('.', '-')}"
+            raise click.BadParameter(f"`{word}` is no conclusion, nor in the namespace of the pack ({told})")
+        return word
+
+    kind = _Kind("conclusion", "that it recognises", "What does it say, in a sentence", "--says adds it")
+    word, says = _known_or_new(kb.conclusions, given, kind, fit, stub.says)
     if says is None:
-        fail(
-            f"no conclusion `{word}`", close(word, kb.conclusions) or "--says adds it, with a sentence of what it says"
-        )
-    if own and not word.startswith(f"{own}."):
-        fail(f"`{word}` is not in the namespace of the pack", f"{own}.{word.replace('.', '-')}")
-    entry = (
-        f"  - {{id: {word}, kind: cause, says: {_quoted(says)}, collect: {_quoted('Say here what would decide.')}}}\n"
-    )
-    return [(folder / "conclusions" / f"{area}.yaml", ("conclusions:\n", entry))]
+        return word, []
+    collect = stub.collect
+    if collect is None and given is None:
+        question = "What would decide it, a reading or a command (may be empty)"
+        collect = click.prompt(question, default="", show_default=False)
+    more = f", collect: {_quoted(collect)}" if collect else ""
+    return word, [(path, ("conclusions:\n", f"  - {{id: {word}, kind: cause, says: {_quoted(says)}{more}}}\n"))]
 
 
-def _reference(
-    kb: KnowledgeBase, folder: Path, area: str, word: str, address: str | None, strength: str
-) -> list[tuple[Path, tuple[str, str]]]:
+def _reference(kb: KnowledgeBase, path: Path, given: str | None, stub: _Stub) -> tuple[str, _Entries]:
+    """The reference, and its entry if it is new."""
     from datetime import date
 
-    own = kb.packs[-1].namespace
-    if word in kb.references or f"{own}:{word}" in kb.references:
-        return []
-    known = [one.rpartition(":")[2] for one in kb.references]
+    known = {one.rpartition(":")[2] for one in kb.references}
+
+    def fit(word: str) -> str:
+        if word not in known and not _REFERENCE.match(word):
+            raise click.BadParameter(f"`{word}` is no name of a reference: small letters, digits and hyphens")
+        return word
+
+    kind = _Kind("reference", "that the threshold rests on", "Where was it read (https://…)", "--address adds it")
+    word, address = _known_or_new(known, given, kind, fit, stub.address)
     if address is None:
-        fail(f"no reference `{word}`", close(word, known) or "--address adds it, with the page that you read")
-    if not _REFERENCE.match(word) or not address.startswith(("https://", "http://", "docs/", "bench/")):
-        fail("a reference has an id of small letters and hyphens, and an address such as https://…")
+        return word, []
+    if not address.startswith(("https://", "http://", "docs/", "bench/")):
+        fail(f"`{address}` is no address", "such as https://…")
     fields = f"title: {_quoted(word.replace('-', ' '))}, address: {_quoted(address)}"
-    entry = f"  - {{id: {word}, {fields}, accessed: {date.today()}, strength: {strength}}}\n"
-    return [(folder / "references" / f"{area}.yaml", ("references:\n", entry))]
+    entry = f"  - {{id: {word}, {fields}, accessed: {date.today()}, strength: {stub.strength}}}\n"
+    return word, [(path, ("references:\n", entry))]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of words: what it is called and what for, what is asked of a new one, how an option adds it."""
+
+    name: str
+    meant: str
+    asks: str
+    option: str
+
+
+def _known_or_new(
+    known: Collection[str], given: str | None, kind: _Kind, fit: Callable[[str], str], text: str | None
+) -> tuple[str, str | None]:
+    """A word, and the text that a new one comes with; None for a known one.
+
+    Where the word was asked for, its text is too, and an empty one leads back to the word.
+    """
+    while True:
+        word = _answer(given, f"The {kind.name} {kind.meant}", fit)
+        if word in known:
+            return word, None
+        similar = close(word, known)
+        if text is None and given is not None:
+            fail(f"no {kind.name} `{word}`", similar or kind.option)
+        if text is None:
+            new = f"`{word}` is new" + (f" ({similar})" if similar else "")
+            text = click.prompt(f"{new}. {kind.asks}; empty: another one", default="", show_default=False) or None
+        if text is not None:
+            return word, text
 
 
 def _append(path: Path, text: tuple[str, str]) -> None:

@@ -57,7 +57,8 @@ def suggest_command(context: click.Context, names: tuple[str, ...], write: bool,
             if write and lines:
                 _append(path, lines)
             count, open_ones = count + len(made), open_ones + len(failed)
-    out(f"{count} cases suggested; for {open_ones} changes and gaps none was found\n")
+    none = f"; for {open_ones} changes and gaps none was found" if open_ones else ""
+    out(f"{count} cases suggested{none}\n" if count or none else "no case is missing\n")
     context.exit(FOUND if count or open_ones else FINE)
 
 
