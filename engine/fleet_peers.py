@@ -6,7 +6,7 @@ machine type and the name of a row, as what the catalogue knows does; medians of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,12 @@ from gpuwhy.engine.peers import (
     LEAST,
     QUANTITIES,
     UTILIZATION,
-    PeerCount,
+    Key,
+    Medians,
+    Member,
     Peers,
     about_peers,
+    key_of,
     median_fact,
     ratio_fact,
 )
@@ -54,36 +57,77 @@ def _facts(group: str, stem: str) -> tuple[str, str]:
     return median_fact(group, stem), ratio_fact(group, stem)
 
 
-def counted(kb: KnowledgeBase, frame: Any) -> Iterator[PeerCount]:
-    """The values of a lazy Polars frame that peers are compared by, with the number of GPUs at work that have each."""
+def readings(kb: KnowledgeBase, frame: Any) -> Any:
+    """Of a lazy Polars frame the GPUs at work: machine type, name, and what rules compare. None where it has none."""
     import polars
 
     schema = frame.collect_schema()
     number = {name for name, dtype in schema.items() if dtype.is_numeric()}
-    for fact in compared(kb, schema.names()).values():
-        if fact not in number or UTILIZATION not in number or schema[DEVICE_NAME] != polars.String:
-            continue
-        rows = _grouped(frame, fact, MACHINE in schema and schema[MACHINE] == polars.String, False)
-        if any(row[0] is None for row in rows) and any(row[0] is not None for row in rows):
-            rows = _grouped(frame, fact, True, True)
-        for machine, name, value, found in rows:
-            yield PeerCount(machine or "", name, fact, value, found)
+    stems = {stem: fact for stem, fact in compared(kb, schema.names()).items() if fact in number}
+    if not stems or UTILIZATION not in number or schema[DEVICE_NAME] != polars.String:
+        return None
+    use = polars.col(UTILIZATION).cast(polars.Float64)
+    values = [_finite(polars.col(fact)).alias(stem) for stem, fact in stems.items()]
+    known = frame.select(_machine(frame, schema), DEVICE_NAME, *values, use.alias("use"))
+    at_work = polars.col("use").is_finite() & (polars.col("use") >= AT_WORK) & polars.col(DEVICE_NAME).is_not_null()
+    return known.filter(at_work).drop("use")
 
 
-def _grouped(frame: Any, fact: str, with_type: bool, shared: bool) -> list[tuple[str | None, str, float, int]]:
-    """Machine type, name, value, and how many GPUs at work have it. `shared`: what one row of a host says, all do."""
+def _finite(value: Any) -> Any:
     import polars
 
-    machine = polars.col(MACHINE) if with_type else polars.lit(None, polars.String).alias(MACHINE)
-    if shared:
-        machine = machine.drop_nulls().first().over(NAME)
-    value = polars.col(fact).cast(polars.Float64).alias("value")
-    work = frame.select(machine, DEVICE_NAME, value, polars.col(UTILIZATION).cast(polars.Float64).alias("use"))
-    at_work = polars.col("use").is_finite() & (polars.col("use") >= AT_WORK)
-    work = work.filter(at_work & polars.col("value").is_finite() & polars.col(DEVICE_NAME).is_not_null())
-    found = work.group_by(MACHINE, DEVICE_NAME, "value").agg(polars.len()).collect(engine="streaming")
-    rows: list[tuple[str | None, str, float, int]] = found.rows()
-    return rows
+    number = value.cast(polars.Float64)
+    return polars.when(number.is_finite()).then(number)
+
+
+def _machine(frame: Any, schema: Any) -> Any:
+    """The machine type; what one row tells of its host, all rows of the host tell."""
+    import polars
+
+    if schema.get(MACHINE) != polars.String:
+        return polars.lit(None, polars.String).alias(MACHINE)
+    machine = polars.col(MACHINE)
+    unknown, rows = frame.select(machine.null_count(), polars.len().alias("rows")).collect(engine="streaming").row(0)
+    return machine.drop_nulls().first().over(NAME) if 0 < unknown < rows else machine
+
+
+def beyond_hosts(tables: Sequence[Any], fleet: Iterable[Member]) -> Medians:
+    """The medians of types and of the fleet over the `readings` of tables and the GPUs that were read one by one."""
+    import polars
+
+    if not tables:
+        return {}
+    rows = [
+        {MACHINE: one.machine, DEVICE_NAME: one.name,
+         **{stem: float(one.readings[fact]) for stem, (fact, _) in QUANTITIES.items() if fact in one.readings}}
+        for one in fleet if one.at_work
+    ]  # fmt: skip
+    schema = {MACHINE: polars.String, DEVICE_NAME: polars.String, **dict.fromkeys(QUANTITIES, polars.Float64)}
+    whole = polars.concat([*tables, polars.LazyFrame(rows, schema=schema)], how="diagonal")
+    made = [polars.col(stem).count().alias(f"{stem}:count") for stem in QUANTITIES]
+    made += [polars.col(stem).median() for stem in QUANTITIES]
+    of_types = whole.group_by(MACHINE, DEVICE_NAME).agg(made).collect(engine="streaming")
+    several = of_types.filter(polars.col(DEVICE_NAME).is_duplicated()).get_column(DEVICE_NAME).unique()
+    of_fleet = of_types.drop(MACHINE).filter(~polars.col(DEVICE_NAME).is_in(several.implode()))
+    if len(several):  # of a card in one machine type alone, the fleet has the median of the type
+        named = whole.filter(polars.col(DEVICE_NAME).is_in(several.implode()))
+        found = named.group_by(DEVICE_NAME).agg(made).collect(engine="streaming")
+        of_fleet = polars.concat([of_fleet, found.select(of_fleet.columns)])
+    return medians_of(of_types.to_dicts(), of_fleet.to_dicts())
+
+
+def medians_of(of_types: Iterable[Mapping[str, Any]], of_fleet: Iterable[Mapping[str, Any]]) -> Medians:
+    """Medians from rows with a machine type, a name, and for each quantity its median and `<quantity>:count`."""
+    found: dict[tuple[Key, str], tuple[int, float]] = {}
+    for group, rows in (("type", of_types), ("fleet", of_fleet)):
+        for row in rows:
+            key = key_of(group, row.get(MACHINE) or "", row[DEVICE_NAME])
+            if key is None:
+                continue
+            for stem in QUANTITIES:
+                if row.get(stem) is not None:
+                    found[key, stem] = (int(row[f"{stem}:count"]), float(row[stem]))
+    return found
 
 
 def medians(kb: KnowledgeBase, columns: Collection[str], peers: Peers) -> Iterator[Following]:

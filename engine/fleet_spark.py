@@ -5,18 +5,18 @@ The cluster computes the ranks, and how many hosts have what; only the rows of h
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from gpuwhy.engine.columns import derive
 from gpuwhy.engine.fleet import LABELS, SEPARATOR, conclusions
-from gpuwhy.engine.fleet_peers import DEVICE_NAME, MACHINE, add_peer_ranks, compared
+from gpuwhy.engine.fleet_peers import DEVICE_NAME, MACHINE, add_peer_ranks, compared, medians_of
 from gpuwhy.engine.fleet_table import DEVICE, NAME, ORDER, GpuTable, Judged, following
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.narwhals_sheet import DOT, NarwhalsSheet
-from gpuwhy.engine.peers import AT_WORK, UTILIZATION, PeerCount, Peers
+from gpuwhy.engine.peers import AT_WORK, QUANTITIES, UTILIZATION, Medians, Member, Peers
 from gpuwhy.engine.sheet import Sheet
 from gpuwhy.engine.sheet_values import OF_HOSTS, OF_ROWS, column
 from gpuwhy.kb.model import KnowledgeBase
@@ -57,19 +57,21 @@ class SparkTable:
         """Judges it; what is asked of it afterwards rests on that. `peers`: those that its GPUs are compared with."""
         self._judged = self._ranks(peers).persist()
 
-    def counted_peers(self) -> Iterator[PeerCount]:
-        """The values that peers are compared by, each with the number of GPUs at work that have it."""
-        functions = self._functions
-        for fact in compared(self._kb, self._columns).values():
-            typed = MACHINE in self._columns
-            machine = functions.coalesce(_plain(MACHINE), functions.lit("")) if typed else functions.lit("")
-            value = functions.col(_plain(fact)).cast("double")
-            work = self.rows.filter(functions.col(_plain(UTILIZATION)).between(AT_WORK, sys.float_info.max))
-            work = work.filter(functions.col(_plain(DEVICE_NAME)).isNotNull() & value.isNotNull())
-            some = work.groupBy(machine.alias("machine"), functions.col(_plain(DEVICE_NAME)), value.alias("value"))
-            for kind, name, number, found in some.count().collect():
-                if math.isfinite(number):
-                    yield PeerCount(kind, name, fact, number, found)
+    def readings(self) -> Any:
+        """The GPUs at work, as `fleet_peers.readings` has them: machine type, name, and what rules compare."""
+        functions, stems = self._functions, compared(self._kb, self._columns)
+        nothing = functions.lit(None)
+        machine = functions.col(_plain(MACHINE)) if MACHINE in self._columns else nothing.cast("string")
+        values = []
+        for stem in QUANTITIES:
+            value = functions.col(_plain(stems[stem])).cast("double") if stem in stems else nothing.cast("double")
+            finite = value.between(-sys.float_info.max, sys.float_info.max)
+            values.append(functions.when(finite, value).alias(stem))
+        if not stems:
+            return None
+        name = functions.col(_plain(DEVICE_NAME))
+        at_work = functions.col(_plain(UTILIZATION)).between(AT_WORK, sys.float_info.max)
+        return self.rows.filter(at_work & name.isNotNull()).select(machine.alias(_plain(MACHINE)), name, *values)
 
     def _share_what_is_of_hosts(self) -> None:
         """What one row tells of its host or job, all rows of the host tell: the first that is known, as in a sheet."""
@@ -215,6 +217,34 @@ class SparkTable:
         """Gives up what the cluster keeps of it."""
         if self._judged is not None:
             self._judged.unpersist()
+
+
+def beyond_hosts(tables: Sequence[Any], fleet: Iterable[Member]) -> Medians:
+    """The medians of machine types and of the fleet, as `fleet_peers.beyond_hosts` gives them."""
+    from pyspark.sql import functions
+
+    if not tables:
+        return {}
+    facts = [fact for fact, _ in QUANTITIES.values()]
+    rows = [(one.machine, one.name, *(_reading(one, fact) for fact in facts)) for one in fleet if one.at_work]
+    whole = reduce(lambda left, right: left.unionByName(right), tables)
+    if rows:
+        whole = whole.union(whole.sparkSession.createDataFrame(rows, whole.schema))
+    keys = [_plain(MACHINE), _plain(DEVICE_NAME)]
+    made = [functions.count(stem).alias(f"{stem}:count") for stem in QUANTITIES]
+    made += [functions.expr(f"percentile({stem}, 0.5)").alias(stem) for stem in QUANTITIES]
+    of_types, of_fleet = (
+        [_told(row) for row in whole.groupBy(*some).agg(*made).collect()] for some in (keys, keys[1:])
+    )
+    return medians_of(of_types, of_fleet)
+
+
+def _reading(one: Member, fact: str) -> float | None:
+    return float(one.readings[fact]) if fact in one.readings else None
+
+
+def _told(row: Any) -> dict[str, Any]:
+    return {name.replace(DOT, "."): value for name, value in row.asDict().items()}
 
 
 def _plain(name: str) -> str:

@@ -7,14 +7,13 @@ the few GPUs of a host one outlier moves those so much that it hides itself.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuwhy.engine.fleet import judge_hosts
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.signatures import needs
-from gpuwhy.kb.averages import median_of_counts
+from gpuwhy.kb.averages import median
 from gpuwhy.kb.catalogue import Catalogue
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
@@ -56,10 +55,11 @@ class Member:
 
     def key(self, group: str) -> Key | None:
         """What its peers of a group have in common; None where that is not known."""
-        return _key(group, self.host if group == "host" else self.machine, self.name)
+        return key_of(group, self.host if group == "host" else self.machine, self.name)
 
 
-def _key(group: str, first: str, name: str) -> Key | None:
+def key_of(group: str, first: str, name: str) -> Key | None:
+    """What the GPUs of this name have in common in a group; `first` is the host or the machine type."""
     first = "all" if group == "fleet" else first
     return (group, first, name) if first and name else None
 
@@ -76,17 +76,6 @@ def members(host: str, base: FactBase) -> Iterator[Member]:
             yield Member(host, device, "" if machine is None else str(machine.value), str(name.value), readings)
 
 
-@dataclass(frozen=True)
-class PeerCount:
-    """So many GPUs at work of a machine type (empty where not known) and a name have this value of a fact."""
-
-    machine: str
-    name: str
-    fact: str
-    value: float
-    number: int
-
-
 def median_fact(group: str, stem: str) -> str:
     """The fact that the median of a group is."""
     return f"gpu.{stem}_{group}_median_{QUANTITIES[stem][1]}"
@@ -97,28 +86,27 @@ def ratio_fact(group: str, stem: str) -> str:
     return f"gpu.{stem}_{group}_ratio"
 
 
-class Peers:
-    """The medians of all groups of a fleet. GPUs that were only counted are peers of a type and of the fleet."""
+Medians = Mapping[tuple[Key, str], tuple[int, float]]
+"""By group and quantity: how many GPUs at work have a reading, and its median."""
 
-    def __init__(self, fleet: Iterable[Member], more: Iterable[PeerCount] = ()) -> None:
-        values: dict[tuple[Key, str], Counter[float]] = {}
+
+class Peers:
+    """The medians of all groups of a fleet. `beyond`: those of types and of the fleet with the GPUs of tables."""
+
+    def __init__(self, fleet: Iterable[Member], beyond: Medians | None = None) -> None:
+        values: dict[tuple[Key, str], list[float]] = {}
         for one in fleet:
             for key in (key for group in LEAST if (key := one.key(group)) is not None) if one.at_work else ():
                 for stem, (fact, _) in QUANTITIES.items():
                     if fact in one.readings:
-                        values.setdefault((key, stem), Counter())[float(one.readings[fact])] += 1
-        stems = {fact: stem for stem, (fact, _) in QUANTITIES.items()}
-        for row in more:
-            for key in (key for group in LEAST if group != "host" and (key := _key(group, row.machine, row.name))):
-                values.setdefault((key, stems[row.fact]), Counter())[row.value] += row.number
-        self._counts = {key: found.total() for key, found in values.items()}
-        self._medians = {
-            key: median_of_counts(found) for key, found in values.items() if self._counts[key] >= LEAST[key[0][0]]
-        }
+                        values.setdefault((key, stem), []).append(float(one.readings[fact]))
+        known = {key: (len(found), median(found)) for key, found in values.items()} | dict(beyond or {})
+        self._counts = {key: count for key, (count, _) in known.items()}
+        self._medians = {key: found for key, (count, found) in known.items() if count >= LEAST[key[0][0]]}
 
     def median(self, group: str, stem: str, machine: str, name: str) -> float | None:
         """The median of a quantity of a machine type (group `type`) or the fleet; None where too few are known."""
-        key = _key(group, machine, name)
+        key = key_of(group, machine, name)
         return None if key is None else self._medians.get((key, stem))
 
     def of(self, one: Member) -> tuple[list[Fact], list[Absent]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 
 def mean(values: Iterable[float]) -> float:
@@ -20,16 +20,3 @@ def median(values: Iterable[float]) -> float:
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else ordered[half - 1] / 2 + ordered[half] / 2
-
-
-def median_of_counts(counts: Mapping[float, int]) -> float:
-    """The median of at least one value, each as often as it is counted."""
-    total = sum(counts.values())
-    passed, lower = 0, 0.0
-    for value in sorted(counts):
-        before, passed = passed, passed + counts[value]
-        if before <= (total - 1) // 2 < passed:
-            lower = value
-        if passed > total // 2:
-            return value if total % 2 else lower / 2 + value / 2
-    raise ValueError("no values")

@@ -11,7 +11,7 @@ from typing import Any
 from gpuwhy.engine.diagnose import proof_of
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
 from gpuwhy.engine.model import Status
-from gpuwhy.engine.peers import Member, PeerCount, Peers, base_of, has_peers, judge_peers, members
+from gpuwhy.engine.peers import Medians, Member, Peers, base_of, has_peers, judge_peers, members
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field, replace
@@ -45,7 +45,7 @@ class Collected:
     use: dict[Type, Count] = field(default_factory=dict)
     unjudged: Counter[str] = field(default_factory=Counter)
     members: list[Member] = field(default_factory=list)
-    counted_peers: list[PeerCount] = field(default_factory=list)
+    beyond_hosts: Medians = field(default_factory=dict)
     kept_up_to: int = 0
     _needed: dict[str, frozenset[str]] = field(default_factory=dict)
     _patterns: dict[tuple[tuple[str, int], ...], Mapping[str, str]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Collected:
     @cached_property
     def peers(self) -> Peers:
         """What GPUs are compared with, once all hosts of files are read and those of tables counted."""
-        return Peers(self.members, self.counted_peers)
+        return Peers(self.members, self.beyond_hosts)
 
     def anew(self) -> Collected:
         """An audit with nothing found yet."""
@@ -218,8 +218,10 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
 
 def add_peers(collected: Collected) -> None:
     """Judges what rests on comparisons of GPUs with those of other hosts, once all hosts are read."""
-    peers = collected.peers
-    told = {(one.host, one.conclusion) for one in collected.findings if one.status != Status.POSSIBLE.value}
+    if not collected.members:
+        return
+    peers, possible = collected.peers, Status.POSSIBLE.value
+    told = {(one.host, one.conclusion) for one in collected.findings if one.status != possible}
     hosts = groupby(collected.members, key=lambda one: one.host)
     while portion := {host: base_of(collected.kb, list(some), peers) for host, some in islice(hosts, PORTION)}:
         compared = {host: base for host, base in portion.items() if has_peers(base)}

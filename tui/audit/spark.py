@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gpuwhy.engine.fleet_table import DEVICE, NAME, base_of_rows, read_columns
-from gpuwhy.engine.peers import Peers, with_peers
+from gpuwhy.engine.peers import Medians, Member, Peers, with_peers
 from gpuwhy.probes.fleet_inputs import Broken
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.run import Collected
@@ -47,15 +47,34 @@ def add_tables(collected: Collected, spark: Any, paths: Iterable[str], with_name
         try:
             table = _opened(collected, spark, path)
             if table is not None:
-                collected.counted_peers += table.counted_peers()
                 opened.append((path, table))
         except PySparkException as error:
             refused(path, error)
+    compared = [found for _, table in opened if (found := table.readings()) is not None]
+    collected.beyond_hosts = _medians(compared, collected.members)
     for path, table in opened:
         try:
             _add(collected, table, path, with_names)
         except PySparkException as error:
             refused(path, error)
+
+
+def _medians(tables: Sequence[Any], fleet: Sequence[Member]) -> Medians:
+    """The medians over all tables; one that cannot be read to its end is left out, as it is when it is judged."""
+    from pyspark.errors import PySparkException
+
+    from gpuwhy.engine.fleet_spark import beyond_hosts
+
+    def ends(table: Any) -> bool:
+        try:
+            return bool(table.count() >= 0)
+        except PySparkException:
+            return False
+
+    try:
+        return beyond_hosts(tables, fleet)
+    except PySparkException:
+        return beyond_hosts([one for one in tables if ends(one)], fleet)
 
 
 def _opened(collected: Collected, spark: Any, path: str) -> SparkTable | None:

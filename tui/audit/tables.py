@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuwhy.engine.fleet_peers import counted
-from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, TableJudge, base_of_rows, read_columns
-from gpuwhy.engine.peers import Peers, with_peers
+from gpuwhy.engine.fleet_peers import beyond_hosts, readings
+from gpuwhy.engine.fleet_table import DEVICE, KINDS, ORDER, Judged, TableJudge, base_of_rows, read_columns
+from gpuwhy.engine.peers import Medians, Member, Peers, with_peers
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
@@ -23,20 +23,40 @@ if TYPE_CHECKING:
 
 def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
     """Judges tables and notes what is found; one that cannot be read, or not to its end, is noted as broken."""
-    opened = []
+    opened, compared = [], []
     for path in paths:
         try:
             frame = scan(path)
             with read_whole(path.name):
-                collected.counted_peers += counted(collected.kb, frame)
+                compared.append(readings(collected.kb, frame))
             opened.append((path.name, frame))
         except UnusableInput as error:
             collected.broken(Broken(path.name, error.message))
+    collected.beyond_hosts = _medians([one for one in compared if one is not None], collected.members)
     for name, frame in opened:
         try:
             _judge(collected, frame, name, progress)
         except UnusableInput as error:
             collected.broken(Broken(name, error.message))
+
+
+def _medians(tables: Sequence[Any], fleet: Sequence[Member]) -> Medians:
+    """The medians over all tables; one that cannot be read to its end is left out, as it is when it is judged."""
+    try:
+        with read_whole("tables"):
+            return beyond_hosts(tables, fleet)
+    except UnusableInput:
+        return beyond_hosts([one for one in tables if _ends(one)], fleet)
+
+
+def _ends(table: Any) -> bool:
+    """True if a table can be read to its end."""
+    try:
+        with read_whole("table"):
+            table.collect(engine="streaming")
+    except UnusableInput:
+        return False
+    return True
 
 
 def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int], object]) -> None:
@@ -51,16 +71,30 @@ def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int]
 
 def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, progress: Callable[[int], object]) -> int:
     """Judges portions and notes what they show; gives the number of rows."""
-    judge, rows = TableJudge(found.kb, peers), 0
-    for portion in some:
-        judged = judge.judge(portion.with_row_index(ORDER))
+    rows = 0
+    for judged in _judged(found.kb, peers, some):
         note_portion(found, judged)
         summed(of_portion(judged), found.use)
         found.seen.append(judged.groups.names.rename(HOST_COLUMN))
-        _keep(found, portion, name, peers)
-        rows += len(portion)
-        progress(len(portion))
+        _keep(found, judged.rows, name, peers)
+        rows += len(judged.rows)
+        progress(len(judged.rows))
     return rows
+
+
+def _judged(kb: KnowledgeBase, peers: Peers, some: Iterable[Any]) -> Iterator[Judged]:
+    """Portions judged, each while the one before is noted: by two judges in turn, as a judge holds one portion."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    judges = (TableJudge(kb, peers), TableJudge(kb, peers))
+    ahead = None
+    with ThreadPoolExecutor(1) as pool:
+        for number, portion in enumerate(some):
+            behind, ahead = ahead, pool.submit(judges[number % 2].judge, portion.with_row_index(ORDER))
+            if behind is not None:
+                yield behind.result()
+        if ahead is not None:
+            yield ahead.result()
 
 
 def _stand_together(found: Collected) -> bool:

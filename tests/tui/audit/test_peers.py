@@ -138,6 +138,17 @@ def test_what_other_readings_leave_possible_does_not_hide_a_comparison(write: Wr
     assert [(one["status"], one["entities"]) for one in told] == [("likely", "gpu 0 gpu 1")]
 
 
+def test_a_table_that_breaks_off_does_not_spoil_the_comparison_of_the_others(tmp_path: Path) -> None:
+    as_parquet(tmp_path, [row for number in range(3) for row in host(f"n{number}", 1410)] + host("odd", 846))
+    polars.DataFrame(host("other", 300)).write_ndjson(tmp_path / "cut.ndjson")
+    with (tmp_path / "cut.ndjson").open("a") as file:
+        file.write('{"host": "last", "gpu.sm_clock_meg')
+    document = json.loads(audit(tmp_path, "--format", "json").output)
+    assert (document["counts"]["hosts"], document["counts"]["broken"]) == (5, 1)
+    (found,) = document["causes"]
+    assert "the median of its machine type is 1,410 MHz" in found["example"]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_table_is_compared_as_the_files_of_its_hosts_are(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
