@@ -16,7 +16,7 @@ from gpuwhy.kb.model import KnowledgeBase
 
 def with_catalogue(kb: KnowledgeBase, base: FactBase) -> FactBase:
     """This base, and what the catalogue knows of the things in it."""
-    known = described(kb, base)
+    known = described(kb, base) if kb.catalogue.sections else []
     return base.with_facts(known) if known else base
 
 

@@ -302,7 +302,7 @@ def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase], only: Container[s
     """
     import polars
 
-    kinds = dict.fromkeys(spec.entity for spec in kb.facts.values())
+    kinds = {spec.entity: spec.id for spec in kb.facts.values()}
     scopes = dict.fromkeys([*(one.scope for one in kb.derivations), *(one.scope for one in kb.signatures)])
     known = dict.fromkeys(
         fact.id for base in hosts.values() for fact in base.facts() if only is None or fact.id in only
@@ -315,22 +315,24 @@ def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase], only: Container[s
     rows = [
         row
         for name, base in hosts.items()
-        for row in _rows(World(kb.facts, base), name, list(kinds | scopes), list(kinds), list(known))
+        for row in _rows(World(kb.facts, base), name, [*(kinds | scopes)], kinds, list(known))
     ]
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
-def _rows(world: World, host: str, kinds: list[str], homes: list[str], known: list[str]) -> Iterator[list[Any]]:
-    example = {spec.entity: spec.id for spec in world.specs.values()}
-    base, here = world.base, set(world.known)
+def _rows(world: World, host: str, kinds: list[str], homes: Mapping[str, str], known: list[str]) -> Iterator[list[Any]]:
+    """The rows of a host. `homes`: for each kind of entity a fact that it has; `known`: the facts, in order."""
+    here = [(name, world.specs[name].entity) if name in world.known else None for name in known]
+    there = {one for one in homes if world.entities(one)}
     for kind in kinds:
         for order, entity in enumerate(world.entities(kind)):
             row: list[Any] = [host, kind, key_of(entity), order]
-            seen = {one: world.home(example[one], entity) for one in homes}
-            for one, home in seen.items():
-                row += [None if found is None else key_of(found) for found in (home, target_of(one, entity))]
-            for name in known:
-                home = seen[world.specs[name].entity] if name in here else None
-                fact = base.get(name, home) if home is not None else None
-                row.append(None if fact is None else typed(world.specs, FactRef(name), fact.value))
+            seen = {one: world.home(homes[one], entity) for one in there}
+            for one in homes:
+                pair = (seen[one], target_of(one, entity)) if one in there else (None, None)
+                row += [None if found is None else key_of(found) for found in pair]
+            for fact_here in here:
+                home = None if fact_here is None else seen.get(fact_here[1])
+                fact = None if fact_here is None or home is None else world.base.get(fact_here[0], home)
+                row.append(None if fact is None else typed(world.specs, FactRef(fact.id), fact.value))
             yield row

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from gpuwhy.kb.facts import Value
@@ -172,6 +172,7 @@ def _sections(documents: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Mapp
     return {section: tuple(entries) for section, entries in found.items()}
 
 
+@lru_cache(maxsize=1024)
 def version_number(version: str) -> int | None:
     """A version as a number that can be compared, of its first three parts: 535.104.05 is 535104005."""
     found = _VERSION.match(version)
