@@ -17,8 +17,8 @@ from gpuwhy.engine.proof import judge
 from gpuwhy.engine.sizing import Estimate
 from gpuwhy.engine.view import World
 from gpuwhy.engine.workload import Work, memory, needs, offered, parts
-from gpuwhy.kb.conditions import FactRef
-from gpuwhy.kb.facts import HOST, JOB, Fact, FactBase, Origin, OriginKind
+from gpuwhy.kb.conditions import FactRef, references
+from gpuwhy.kb.facts import HOST, JOB, Fact, FactBase, Origin, OriginKind, Value
 from gpuwhy.kb.model import KnowledgeBase, Selection
 from gpuwhy.kb.offers import Machine, Price, machines, prices
 from gpuwhy.kb.records import dataclass, replace
@@ -148,7 +148,7 @@ def choose(kb: KnowledgeBase, work: Work) -> Choice:
     all_of_them = [judged.candidate(machine) for machine in wanted]
     kept = tuple(sorted((one for one in all_of_them if not one.rejected), key=rank))
     rejected = tuple(one for one in all_of_them if one.rejected)
-    change = _change(kb, work, known, kept, rejected)
+    change = _change(judged, kept, rejected)
     return Choice(work, kept, rejected, judged.notes(), change, known.currency)
 
 
@@ -166,16 +166,24 @@ def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
 class _Judge:
     """Judges machine types for a piece of work. What depends on the number of GPUs alone is derived once for each."""
 
-    def __init__(self, kb: KnowledgeBase, work: Work, known: Prices) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        work: Work,
+        known: Prices,
+        heard: dict[tuple[Value | None, ...], Said | None] | None = None,
+    ) -> None:
         self.kb, self.work, self.known = kb, work, known
         self.common = needs(work)
         outlines = enumerate(kb.derivations.outlines)
         self.rules = [kb.derivations[index] for index, one in outlines if one.id.startswith(DERIVATIONS)]
         self.by_gpus: dict[int, _Needs] = {}
+        self.in_play: dict[frozenset[str], list[tuple[Selection, tuple[str, ...]]]] = {}
+        self.heard: dict[tuple[Value | None, ...], Said | None] = {} if heard is None else heard
 
     def candidate(self, machine: Machine) -> Candidate:
         needed, price = self.needs_of(machine.gpus), self.price_of(machine)
-        said = self.said(self.world(machine, needed, price))
+        said = self.said(self.facts(machine, needed, price))
         by_effect: dict[str, tuple[Said, ...]] = {
             effect: tuple(one for rule, one in said if rule.then == effect)
             for effect in ("reject", "open", "lower", "warn", "know")
@@ -213,7 +221,8 @@ class _Judge:
     def price_of(self, machine: Machine) -> Price | None:
         return self.known.here.get((machine.name, "payg"))
 
-    def world(self, machine: Machine, needed: _Needs, price: Price | None) -> World:
+    def facts(self, machine: Machine, needed: _Needs, price: Price | None) -> list[Fact]:
+        """All facts of the work on a machine type, each of them of the work or of the machine."""
         yardstick = self.known.here.get((A100_MACHINE, "payg"))
         share = None
         if price is not None and yardstick is not None and price.currency == yardstick.currency:
@@ -221,9 +230,9 @@ class _Judge:
         compared = self.known.compared(price)
         hour = compared.per_hour * self.work.hosts if compared is not None else None
         facts = [*needed.facts, *offered(self.work, machine, hour, share)]
-        if missing := sorted({fact.id for fact in facts} - set(self.kb.facts)):
+        if missing := sorted({fact.id for fact in facts if fact.id not in self.kb.facts}):
             raise OtherWords(f"the rules do not know {', '.join(missing[:3])}, in which work and machines are told")
-        return World(self.kb.facts, FactBase.of(facts))
+        return facts
 
     def needs_of(self, gpus: int) -> _Needs:
         """What the work needs of a machine with so many GPUs: the parts of the memory, and what rules derive."""
@@ -238,16 +247,27 @@ class _Judge:
         return self.by_gpus[gpus]
 
     def notes(self) -> tuple[Said, ...]:
-        return tuple(
-            one for rule, one in self.said(World(self.kb.facts, FactBase.of(self.common))) if rule.then == "note"
-        )
+        return tuple(one for rule, one in self.said(self.common) if rule.then == "note")
 
-    def said(self, world: World) -> list[tuple[Selection, Said]]:
-        return [
-            (rule, _said(rule, world))
-            for rule in self.kb.selections.in_play(world.known)
-            if rule.status != "deprecated" and judge(rule.when, world, JOB).truth is Truth.TRUE
-        ]
+    def said(self, facts: list[Fact]) -> list[tuple[Selection, Said]]:
+        """What rules say of these facts. A rule says the same of the same values: types of a family share most."""
+        values = {fact.id: fact.value for fact in facts}
+        known = frozenset(values)
+        if known not in self.in_play:
+            rules = [one for one in self.kb.selections.in_play(known) if one.status != "deprecated"]
+            self.in_play[known] = [(rule, _names(rule)) for rule in rules]
+        world: World | None = None
+        found = []
+        for rule, names in self.in_play[known]:
+            key = (rule.id, *[values.get(name) for name in names])
+            if key not in self.heard:
+                world = world or World(self.kb.facts, FactBase.of(facts))
+                holds = judge(rule.when, world, JOB).truth is Truth.TRUE
+                self.heard[key] = _said(rule, world) if holds else None
+            said = self.heard[key]
+            if said is not None:
+                found.append((rule, said))
+        return found
 
 
 @dataclass(frozen=True)
@@ -266,11 +286,23 @@ def proof(kb: KnowledgeBase, work: Work, machine: Machine) -> Proof:
     """
     judged = _Judge(kb, work, Prices.of(prices(kb.catalogue), work))
     needed = judged.needs_of(machine.gpus)
-    world = judged.world(machine, needed, judged.price_of(machine))
+    world = World(kb.facts, FactBase.of(judged.facts(machine, needed, judged.price_of(machine))))
     rules = [rule for rule in kb.selections if rule.status != "deprecated" and rule.then != "note"]
     verdicts = tuple((rule, judge(rule.when, world, JOB)) for rule in rules)
     said = {rule.id: _said(rule, world) for rule, verdict in verdicts if verdict.truth is Truth.TRUE}
     return Proof(judged.candidate(machine), verdicts, said, needed.derived, tuple(world.base.facts()))
+
+
+def _names(rule: Selection) -> tuple[str, ...]:
+    """The facts that decide what a rule says: those of its condition and those that its text shows."""
+    shown: set[str] = set()
+
+    def show(fact: str, _over: str | None) -> str:
+        shown.add(fact)
+        return ""
+
+    fill(rule.because, show)
+    return (*sorted({one.fact for one in references(rule.when)} | shown),)
 
 
 def _said(rule: Selection, world: World) -> Said:
@@ -281,13 +313,7 @@ def _said(rule: Selection, world: World) -> Said:
     return Said(rule.id, fill(rule.because, shown) or say(rule.title), rule.claim)
 
 
-def _change(
-    kb: KnowledgeBase,
-    work: Work,
-    known: Prices,
-    kept: tuple[Candidate, ...],
-    rejected: tuple[Candidate, ...],
-) -> Change | None:
+def _change(done: _Judge, kept: tuple[Candidate, ...], rejected: tuple[Candidate, ...]) -> Change | None:
     """The least change that lets a machine do the work that costs less, or has less memory, than the first one kept.
 
     With no more doubt than that one; a machine whose price is not known comes behind any change for one whose price is.
@@ -298,8 +324,8 @@ def _change(
     open_to_change += [one for one in kept if one.doubt > most_doubt]
     smaller = sorted((one for one in open_to_change if _is_less(one, first)), key=rank)
     unpriced: Change | None = None
-    for says, other in variants(work):
-        judged = _Judge(kb, other, known)
+    for says, other in variants(done.work):
+        judged = _Judge(done.kb, other, done.known, done.heard)
         for one in smaller:
             if unpriced is not None and one.standing[0] == NOT_COMPARED:
                 continue

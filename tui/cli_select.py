@@ -180,7 +180,7 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
     given = given | {"task": given["task"] or found.task}
     _complete(given)
     shape = amounts.shape(given["params"], given["config"], given["kv_heads"], given["resolution"])
-    task, assumed = given["task"], list(shape.assumed)
+    task, assumed = given["task"], [*found.told(), *shape.assumed]
 
     def default(name: str, value: Any, says: str) -> Any:
         if given[name] is None:
@@ -201,7 +201,6 @@ def work_of(kb: KnowledgeBase, given: dict[str, Any], found: Diagnosed) -> Work:
         assumed.append("answers so short that prefill of others comes between more than 1 % of tokens (--answer)")
     assumed += _of_region(kb, given)
     assumed += [f"--task {task}, as diagnosed"] if diagnosed_task else []
-    assumed += found.told()
     same = ("batch", "optimizer", "rank", "checkpointing", "sharding", "offload", "hours", "tokens", "interruptible")
     return Work(
         task=task,

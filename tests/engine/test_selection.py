@@ -169,6 +169,16 @@ def test_a_proof_names_each_rule_and_where_needs_come_from() -> None:
     assert derived["need.gpu_memory_bytes"] == "derive.select.memory"
 
 
+@pytest.mark.parametrize("job", [work("serve", 7.7e9, token_seconds=0.03, concurrency=4), work("finetune", 7e9)])
+def test_every_machine_is_judged_as_its_proof_says(job: Work) -> None:
+    choice = choose(knowledge(), job)
+    for one in (*choice.kept, *choice.rejected)[::17]:
+        found = proof(knowledge(), job, one.machine)
+        said = {each.rule for each in (*one.rejected, *one.open, *one.warned, *one.told) if each.rule}
+        assert said == {rule.id for rule, verdict in found.verdicts if verdict.truth.value == "true"}
+        assert found.candidate == one
+
+
 def test_small_models_fit_small_cards() -> None:
     for parameters in (25e6, 86e6, 340e6):  # ResNet-50, ViT-Base, BERT-large
         assert A10 in gpus(chosen("train", parameters, activation_bytes=8e9))

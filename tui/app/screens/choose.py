@@ -174,9 +174,11 @@ class ChooseScreen(Screen[None]):
     def _steps(self, choice: Choice, one: Candidate) -> list[tuple[str, str]]:
         needs = ("needs", choice_text.need(choice.work, one.machine.gpus))
         assumed = [("assumed", said) for said in choice.work.assumed]
-        more = (*choice_text.about(choice.work, one), *choice_text.start(self._kb, choice.work, one))
+        told = list(choice_text.about(choice.work, one))
+        costs = [row for row in told if row[0] == "cost"]
+        more = (*[row for row in told if row[0] != "cost"], *choice_text.start(self._kb, choice.work, one))
         notes = [("note", choice_text.claimed(said)) for said in choice.notes]
-        return [("type", one.machine.name), needs, *assumed, *notes, *more]
+        return [("type", one.machine.name), needs, *costs, *assumed, *notes, *more]
 
     def action_tab(self, name: str) -> None:
         """Go to a tab."""
