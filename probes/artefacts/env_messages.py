@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gpuwhy.kb.facts import HOST, JOB, Value
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.env_wordings import EnvWording, spaced
-from gpuwhy.probes.artefacts.env_wordings_cuda import BY_CODE, CODES, cuda_wordings
+from gpuwhy.probes.artefacts.env_wordings_cuda import AT_START, BY_CODE, CODES, OUT_OF_MEMORY, cuda_wordings
 from gpuwhy.probes.artefacts.env_wordings_frameworks import BUILD, DEBUGGING, UNAVAILABLE, UNSUPPORTED_TYPES
 from gpuwhy.probes.artefacts.env_wordings_system import CONTAINERS, DEVICE, DRIVER, FABRIC, SHARING
 from gpuwhy.probes.artefacts.flow import Flow
@@ -40,6 +40,7 @@ _WORDINGS: tuple[EnvWording, ...] = (
     *SHARING,
 )  # fmt: skip
 _CODES = tuple(LazyPattern(spaced(one), one) for one in CODES)
+_AT_START = tuple(one for one, written in zip(_CODES, CODES, strict=True) if written in AT_START)
 _SOURCE_LINE = re.compile(r"\bCUDA error at [^\s:]{1,200}:(?P<line>[0-9]{1,6})\b")
 
 
@@ -129,6 +130,8 @@ def _codes(flow: Flow, lowered: str, found: _Found) -> None:
             if code == 0:
                 continue
             fact = BY_CODE.get(code)
+            if fact is None and pattern in _AT_START and code != OUT_OF_MEMORY:
+                fact = "cuda_init_failed"
             if fact is None:
                 continue
             found.put("cuda.error_code", code, match)

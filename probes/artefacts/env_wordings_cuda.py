@@ -170,6 +170,10 @@ CODES: tuple[str, ...] = (
 )
 """Where the number of a CUDA error stands; a number alone means nothing."""
 
+AT_START = (CODES[5], CODES[6])
+"""Those of them where CUDA was being initialised: no error but want of memory is the program's own there."""
+OUT_OF_MEMORY = 2
+
 
 def cuda_wordings() -> list[EnvWording]:
     """The wordings of all errors, by name and by sentence."""

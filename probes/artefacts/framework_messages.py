@@ -45,6 +45,13 @@ _MESSAGES = (
         job__device_is_cpu=True,
     ),
     _says(r"\bSkipping registering GPU devices\b", job__device_is_cpu=True),
+    # ONNX Runtime: what a session runs on, and where it placed the nodes. What is available or wished for says neither.
+    _says(
+        r"\b(?:get_providers\(\)|applied providers)[`'\"*)]{0,3}\s{0,2}(?:is|are|returns?|gives|prints|shows|:|=|->)?"
+        r"\s{0,2}[`'\"*]{0,3}\[\s?['\"]CPUExecutionProvider['\"]\s?\]",
+        job__device_is_cpu=True,
+    ),
+    _says(r"\bAll nodes (?:have been )?placed on \[CPUExecutionProvider\]", job__device_is_cpu=True),
     # Settings left on.
     _says(
         r"^(?!.{0,200}consider)(?:.{0,120}?[\s\"'$%!;]|)CUDA_LAUNCH_BLOCKING['\"]?\]?\s?[=:]\s?['\"]?1\b(?!\.)",
@@ -82,6 +89,7 @@ _WORDS = (
     "tensor cores",
     "grid size",
     "many workers",
+    "cpuexecutionprovider",
 )
 
 

@@ -80,8 +80,9 @@ _CODE = later(
     r"|\bin str\(|\b(?:raise|except|catch|throw) ?[\w(]|\bprintf?\(|\blog(?:ger)?\.\w{1,10}\(|\.html?\b|https?://|\bPASSED\b|::test_"
 )
 _COMPARES = later(r"==")  # code, unless an error quotes what it checked
-_OTHER_MATTER = later(
-    r"static TLS|\bshm\b|shared memory|nodes? are available|failedscheduling|oom[ _-]?kill|oom[ _-]score|no space left"
+_OTHER_MATTER = later(  # a server that sets requests aside schedules; it fails no allocation
+    r"\bpreempted by PreemptionMode|\bpreempted\b[^\n]{0,80}\bKV cache|static TLS|\bshm\b"
+    r"|shared memory|nodes? are available|failedscheduling|oom[ _-]?kill|oom[ _-]score|no space left"
     r"|out of resource|jetsam|\bcount\b|\bnum_ooms?\b",
     re.IGNORECASE,
 )

@@ -27,6 +27,9 @@ _SECONDARY = re.compile(r"\bBus: primary=[0-9a-f]{2}, secondary=(?P<bus>[0-9a-f]
 _SYSFS = re.compile(
     rf"(?:(?P<at>{ADDRESS})/)?(?P<which>current|max)_link_(?P<what>speed|width)\s{{0,2}}[:=]?\s{{0,3}}(?P<value>\d{{1,3}}(?:\.\d)?)\b"
 )
+_SYSFS_HEADER = re.compile(
+    rf"^==> [^\n]{{0,160}}?(?:(?P<at>{ADDRESS})/)?(?P<name>(?:current|max)_link_(?:speed|width)) <=="
+)
 _NVTOP = re.compile(
     r"\bDevice (?P<index>\d{1,2})\s{1,3}\[(?P<name>[^\]\n]{3,60})\]\s{1,6}"
     r"PCIe GEN\s{0,2}(?P<generation>\d)@\s?(?P<width>\d{1,2})x"
@@ -66,6 +69,7 @@ class _Links:
 def scan(text: Text) -> Iterator[Extract]:
     """One extract of all that a text shows of PCIe links."""
     links = _Links()
+    above = ""
     for line in text.lines:
         header = _HEADER.match(line.text)
         if header:
@@ -78,8 +82,9 @@ def scan(text: Text) -> Iterator[Extract]:
         secondary = _SECONDARY.search(line.text)
         if secondary and links.port is not None:
             links.port.below = secondary["bus"]
-        for one in _SYSFS.finditer(line.text):
+        for one in _SYSFS.finditer(above + line.text):
             _sysfs(links, line, one)
+        above = _headed(line)
         shown = _NVTOP.search(line.text)
         if shown:
             _nvtop(links, line, shown)
@@ -89,6 +94,14 @@ def scan(text: Text) -> Iterator[Extract]:
         links.readings.append(Reading("host.pci_gpu_count", len(links.gpus), first))
     if links.readings:
         yield Extract(NAME, tuple(links.readings), claimed=frozenset(links.claimed))
+
+
+def _headed(line: Line) -> str:
+    """The file whose content follows, where `head` or `tail` names it above (`==> FILE <==`); else nothing."""
+    header = _SYSFS_HEADER.match(line.text)
+    if header is None:
+        return ""
+    return f"{header['at']}/{header['name']}:" if header["at"] else f"{header['name']}:"
 
 
 def _device(links: _Links, line: Line, header: re.Match[str]) -> None:

@@ -7,7 +7,7 @@ allocator. The failures themselves are read elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
 from gpuwhy.kb.records import dataclass
@@ -116,6 +116,11 @@ _TENSORFLOW = (
     _figure(r"\bmemory_limit_: WHOLE", ("allocator.limit_bytes", parse_size)),
 )
 _CREATED = re.compile(r"\bCreated (?:TensorFlow )?device [^\n]{0,120}?GPU:(\d{1,3}) with ([0-9]{1,9}) MB memory", re.I)
+_LISTED = re.compile(r"\bFound device \d{1,2} with properties:")
+_LISTED_MEMORY = re.compile(
+    rf"\bTotal ?Memory: ({SIZE})(?:\s{{1,4}}|[^\n]{{0,60}}\n[^\n]{{0,60}})\bFree ?Memory: ({SIZE})", re.IGNORECASE
+)
+_LISTED_LINES = 8
 _BUFFER = re.compile(
     rf"\b((?:CUDA|ROCm|CPU|Vulkan|CUDA_Host|[A-Za-z]{{1,10}})_?\w{{0,8}}\s{{1,3}}(?:model|KV|compute|output) buffer) "
     rf"size\s{{0,4}}=\s{{0,12}}({SIZE})",
@@ -141,7 +146,7 @@ _HINTS = (
     "loading took", "weights take", "graph capturing", "layers to gpu", "ngl ", "gpu_layers", "gpu-layers", "n_ctx",
     "kv self size", "buffer size", "mig ", "maxallocsize", "memory_limit_", "mb memory", "chunks of size",
     " allocation:", "grid ", "nvidia a", "nvidia l", "nvidia h", "nvidia r", "nvidia t", "quadro rtx", "tesla ",
-    "free  at ", "exit", " tokens", "load weight end", "memusagechange",
+    "free  at ", "exit", " tokens", "load weight end", "memusagechange", "with properties",
 )  # fmt: skip
 
 
@@ -151,7 +156,7 @@ def _scan(text: Text) -> Iterable[Extract]:
         lowered = line.text.lower()
         if any(hint in lowered for hint in _HINTS):
             readings.extend(_line_readings(line))
-    readings = [*_one_of_each(readings), *_chunk_readings(text.lines)]
+    readings = [*_one_of_each(readings), *_chunk_readings(text.lines), *_listed_device(text.lines)]
     if readings:
         claimed = frozenset(reading.line for reading in readings if reading.line is not None and _is_ours(reading))
         yield Extract(FORMAT.name, tuple(readings), claimed=claimed)
@@ -217,6 +222,22 @@ def _labelled(number: int, text: str) -> Iterator[Reading]:
     ended = _EXIT.search(text)
     if ended is not None:
         yield Reading("job.exit_code", int(ended[1]), number, ended[0], JOB)
+
+
+def _listed_device(lines: Sequence[Line]) -> Iterator[Reading]:
+    """The one device that TensorFlow 1 lists before it takes any memory: what the device has, and what is free."""
+    listed = [at for at, line in enumerate(lines) if _LISTED.search(line.text[:400])]
+    if len({lines[at].text[-40:] for at in listed}) != 1:
+        return
+    block = lines[listed[0] : listed[0] + _LISTED_LINES]
+    found = _LISTED_MEMORY.search("\n".join(line.text[:200] for line in block))
+    if found is None:
+        return
+    free = next((line for line in block if "free" in line.text.lower()), block[0])
+    for fact, printed in zip(("total", "free"), found.groups(), strict=True):
+        size = parse_size(printed)
+        if size is not None:
+            yield Reading(f"job.device_{fact}_at_start_bytes", size, free.number, free.text.strip()[:200], JOB)
 
 
 def _measurement(label: str) -> Entity:

@@ -15,8 +15,9 @@ from gpuwhy.probes.artefacts.reported_wordings import CLAUSE, DENIED, DOUBT, NEA
 NAME = "reported-symptoms"
 HINTS = (
     "load", "first", "initial", "wait", "data", "util", "memory", "vram", "epoch", "step", "iteration", "gpu",
-    "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz",
-    "throttl", "hot", "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
+    "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz", "ram", "synchroni",
+    "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(", "exchange", "throttl", "hot",
+    "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
 )  # fmt: skip
 _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),

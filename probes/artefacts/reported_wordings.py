@@ -81,6 +81,17 @@ _MEMORY = (
     r"(?<!host )(?<!CPU )(?<!system )\b(?:(?:GPU|CUDA|device|video|graphics) )?(?:memory|VRAM|GPU RAM)(?: usage|"
     r" used| use| occupied| consumption| occupation| footprint)?"
 )
+_HOST_MEMORY = (
+    r"(?<!GPU )(?<!CUDA )(?<!\bV)\b(?:(?:CPU|host|system|main) (?:memory|RAM)|(?:the |my )?(?:CPU )?RAM)"
+    r"(?: usage| used| use| consumption| footprint)?"
+)
+_EXCHANGE = (
+    r"\b(?:(?:inter-?(?:GPU|node) )?communications?|(?:gradient |grad )?(?:all-?reduce|aggregation"
+    r"|synchroni[sz]ation|sync|exchange)|NCCL(?: kernels?)?)"
+)
+_SYNCHRONISES = (
+    r"(?:\bcuda(?:Stream|Device|Event)Synchronize\b|\btorch\.cuda\.synchronize\b|(?:\w|\)|\s|^|`)\.(?:item|cpu)\(\))"
+)
 _GROWS = r"(?:increas|grow|ris|climb)(?:e|es|ed|s|ing)?"
 _SLOWLY = r"(?:continu\w{2,6}|gradual\w{0,2}|stead\w{1,5}|constant\w{0,2}|linear\w{0,2}|progressive\w{0,2})"
 _LOADER = (
@@ -137,6 +148,7 @@ REPORTS: tuple[Report, ...] = (
         rf"\b{_LOADER}\b[^\n.]{{0,40}}?\b(?:stuck|stalls?|hangs?|pauses?|blocks?)\b[^\n.]{{0,40}}"
         r"\b(?:[0-9.]{1,5} ?(?:s|sec|seconds|min|minutes)|start of (?:every|each))",
         rf"\b(?:stuck|stalls?|pauses?|blocks?)\b[^\n.]{{0,30}}? (?:in|at|on|by) (?:the )?{_LOADER}\b",
+        r"\bbatch(?:es)? (?:\w{1,12} ){0,2}tak(?:es?|ing) (?:a |so |too )?(?:very )?long(?: time)? to load\b",
         r"\bdata[_ ]?time\b[^\n.]{0,40}?\b(?:increases?|grows?|rises?|is (?:very |too )?(?:large|high|long))\b",
     ),
     _report(
@@ -154,6 +166,7 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?:train|epoch)",
         rf"\b(?:very |extremely |quite |too |so )?low {_GPU_USE}",
         rf"{_GPU_USE}(?: rate)?(?: of [^\n.]{{1,40}})? (?:is|was|stays?|remains?)(?: \w{{1,10}}){{0,2}} low\b",
+        r"\bGPUs? (?:(?:is|are|was|were|always|often|just|mostly) ){0,3}(?:waits?|waiting) (?:for|on) (?:the )?CPUs?\b",
     ),
     _report(
         "said.memory_grows",
@@ -171,6 +184,38 @@ REPORTS: tuple[Report, ...] = (
         rf"\bas (?:the )?(?:epochs?|iterations?|steps?) (?:increase|go|pass|progress)"
         rf"\w{{0,4}}\b[^\n.]{{0,30}}?{_MEMORY} (?:\w{{1,12}} ){{0,2}}{_GROWS}\b",
         rf"{_MEMORY}[^\n.]{{0,20}} {_GROWS} from [0-9][^\n.]{{0,20}} to [0-9]",
+    ),
+    _report(
+        "said.host_memory_grows",
+        r"\b(?:train|epoch|iteration|batch|step|data ?loader|torch|tensorflow|gpu)",
+        rf"{_HOST_MEMORY} (?:\w{{1,12}} ){{0,2}}(?:keeps?|kept|continues?) (?:on |to )?{_GROWS}\b",
+        rf"{_HOST_MEMORY} (?:\w{{1,12}} ){{0,3}}{_GROWS}\b[^\n.]{{0,40}}?\b(?:each|every|after (?:one|each|every)|"
+        rf"per|with|as|over|until)"
+        r" (?:\w{1,10} ){0,3}(?:epochs?|iterations?|steps?|batch(?:es)?|time|out|full|killed|crash\w{0,3})\b",
+        rf"{_HOST_MEMORY} {_SLOWLY} {_GROWS}\b",
+        rf"{_HOST_MEMORY} {_GROWS} {_SLOWLY}\b",
+    ),
+    _report(
+        "said.exchange_dominates",
+        r"\b(?:gpus|nodes|distributed|ddp|nccl|zero|horovod|fsdp)\b",
+        rf"{_EXCHANGE} (?:time |overhead |cost )?(?:\w{{1,12}} ){{0,2}}(?:dominates?|(?:is|was) (?:\w{{1,10}} ){{0,2}}"
+        r"(?:bottleneck|dominant|dominating))\b",
+        rf"{_EXCHANGE} (?:time |overhead |duration |cost )?(?:is|takes?|took|was) (?:\w{{1,10}} ){{0,2}}"
+        r"(?:longer|more(?: time| expensive)?|(?:[0-9.]{1,5} ?(?:x|times) )?(?:longer|more|slower)(?: \w{1,10})?)"
+        r" than (?:the )?(?:forward|backward|comput\w{1,6})\b",
+        rf"{_EXCHANGE} (?:time |overhead |cost )?(?:takes?|took|accounts? for|is|was) (?:up )?"
+        r"(?:about |around |over |nearly |~ ?)?(?:[5-9][0-9] ?%|most) of (?:the )?(?:\w{1,10} )?"
+        r"(?:time|step|iteration)\b",
+    ),
+    _report(
+        "said.synchronising_takes",
+        r"\b(?:gpu|cuda|torch)",
+        rf"{_SYNCHRONISES}[^\n.]{{0,40}}?\b(?:takes?|took|costs?|spends?|consumes?)\b (?:\w{{1,10}} ){{0,3}}?"
+        r"(?:(?:lot|most|much|too|long|longest|majority)\b"
+        r"|[0-9.]{1,6} ?(?:-|to)? ?[0-9.]{0,6} ?(?:s|sec|seconds|ms|us|%)(?!\w))(?![^\n.]{0,80}\?)",
+        rf"\b(?:takes?|took|spends?|spent|wastes?) (?:\w{{1,10}} ){{0,2}}?(?:[0-9.]{{1,6}} ?(?:-|to)? ?[0-9.]{{0,6}} ?"
+        rf"(?:s|sec|seconds|ms|us|%)|(?:a )?lot of (?:the )?time|most of (?:the |its )?time|a long time)"
+        rf" (?:of \w{{1,10}} )?(?:for|in|on|at) (?:the |a )?{_SYNCHRONISES}",
     ),
     _report(
         "said.memory_failure",
@@ -282,7 +327,7 @@ REPORTS: tuple[Report, ...] = (
     _report(
         "said.throttled_by_heat",
         r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
-        r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,60}?\b(?:temperatures?|thermal\w{0,2}|heat|hot|overheating|"
+        r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"
         r"degrees|[0-9]{2} ?°? ?C)\b(?![^\n.]{0,80}\?)",
         r"\bthermal(?:ly)?[- ]throttl(?:es|ed|ing)\b(?! ?(?:time|:|=|\|))(?![^\n.]{0,80}\?)",
         r"\boverheat(?:s|ed|ing)\b[^\n.?]{0,60}?\b(?:slow(?:s|ed|ing)?|throttl(?:es|ed|ing)|(?:clocks?|speed|"
@@ -311,6 +356,8 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?:slower|"
         r"(?:latency|time) (?:increase[sd]?|goes up|rises)|(?:tps|throughput|speed|performance) "
         r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b",
+        r"\bthe more (?:GPUs?|cards) (?:(?:I|we|you|one|are|is) ){0,2}(?:use|used|add|added|have)?,? ?"
+        r"the (?:slower|longer)\b",
         r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
     ),
 )

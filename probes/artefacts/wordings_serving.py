@@ -23,7 +23,6 @@ SERVING = (
         during="load",
     ),
     wording("vllm", r"\bCUDA out of memory occurred when warming up sampler\b", during="profiling"),
-    wording("vllm", r"\bthere is not enough KV cache space\b", during="key-value-cache", recovered=True),
     wording(
         "other",
         r"\bNot enough memory\. Please try (?:to )?increas(?:e|ing) --mem-fraction-static\b",

@@ -145,6 +145,9 @@ MESSAGES = [
     ("cpu_only_build", "xFormers wasn't build with CUDA support"),
     ("driver_insufficient", "CUDA driver version: 11040 is less than CUDA runtime version: 12010"),
     ("dtype_unsupported", "RuntimeError: Device does not support bfloat16"),
+    ("cuda_init_failed", "CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda "
+    "functions before calling NumCudaDevices() that might have already set an error? Error 500: "
+    "named symbol not found"),
     ("vgpu_profile", "<product_name>NVIDIA A10-4Q</product_name>"),
 ]  # fmt: skip
 
@@ -165,6 +168,8 @@ def test_a_message_is_the_statement_that_it_makes(fact: str, text: str) -> None:
         "CUDA out of memory. Tried to allocate 2.00 GiB",
         "RuntimeError: CUDA error: device-side assert triggered",
         "CUDA error 700: an illegal memory access was encountered",
+        "CUDA error 500: named symbol not found",
+        "CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 2: out of memory",
         "CUDA_VISIBLE_DEVICES=0,1 python train.py",
         "export CUDA_VISIBLE_DEVICES=0",
         "| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |",

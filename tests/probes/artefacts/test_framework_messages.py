@@ -28,6 +28,10 @@ def job(content: str) -> dict[str, Value]:
         ("Using device: device(type='cpu')", True),
         ("Training on CPU", True),
         ("2020-01-01 I gpu_device.cc:1850] Skipping registering GPU devices...", True),
+        ("session.get_providers() -> ['CPUExecutionProvider']", True),
+        ("`sess.get_providers()` returns ['CPUExecutionProvider']", True),
+        ("Applied providers: ['CPUExecutionProvider'], with options: {}", True),
+        ("[V:onnxruntime:] All nodes placed on [CPUExecutionProvider]. Number of nodes: 12", True),
     ],
 )
 def test_the_device_that_is_used(line: str, on_cpu: bool) -> None:
@@ -44,6 +48,10 @@ def test_the_device_that_is_used(line: str, on_cpu: bool) -> None:
         "Using CPU threads: 8",
         "tensor.to(device='cpu').numpy()",
         "    device = 'cpu'",
+        "ort.get_available_providers() -> ['CPUExecutionProvider']",
+        "session.get_providers() -> ['CUDAExecutionProvider', 'CPUExecutionProvider']",
+        "ort.InferenceSession(path, providers=['CPUExecutionProvider'])",
+        "[V:onnxruntime:] Node placements: 3 on [CPUExecutionProvider]",
     ],
 )
 def test_other_words_on_devices_say_nothing_of_the_model(line: str) -> None:

@@ -153,6 +153,8 @@ HEALTHY: dict[str, str] = {
     "INFO allocation of 1073741824 bytes succeeded after retry",
     "code": '    raise MemoryError(f"cannot allocate {size} bytes of device memory")',
     "comment": "# cudaMalloc failed to allocate 2 GB: device out of memory, see below",
+    "preempted": "WARNING scheduler.py:1483] Sequence group 7 is preempted by PreemptionMode.RECOMPUTE mode because "
+    "there is not enough KV cache space. total_num_cumulative_preemption=1",
     "kubernetes": "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available",
     "reference": "CL_OUT_OF_HOST_MEMORY if there is a failure to allocate resources required by the implementation.",
     "case": "    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return CL_MEM_OBJECT_ALLOCATION_FAILURE;",

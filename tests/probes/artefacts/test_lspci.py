@@ -66,3 +66,18 @@ def test_sysfs_and_nvtop() -> None:
     assert found["gpu.link_width_max", "gpu:0000:3b:00.0"] == 16
     assert found["gpu.name", "gpu:1"] == "GeForce GTX 1080 Ti"
     assert found["gpu.link_width", "gpu:1"] == 16
+
+
+def test_sysfs_files_under_their_names() -> None:
+    found = values(
+        scan(
+            FORMAT,
+            "==> /sys/bus/pci/devices/0000:5e:00.0/current_link_speed <==\n8.0 GT/s PCIe\n\n"
+            "==> /sys/bus/pci/devices/0000:5e:00.0/current_link_width <==\n4\n\n"
+            "==> /sys/bus/pci/devices/0000:5e:00.0/max_link_width <==\n16\n"
+            "==> /sys/bus/pci/devices/0000:5e:00.0/numa_node <==\n1\n",
+        )
+    )
+    assert found["gpu.link_generation", "gpu:0000:5e:00.0"] == 3
+    assert found["gpu.link_width", "gpu:0000:5e:00.0"] == 4
+    assert found["gpu.link_width_max", "gpu:0000:5e:00.0"] == 16

@@ -123,6 +123,28 @@ def test_the_chunk_table_of_tensorflow() -> None:
     assert found["gpu.framework_limit_bytes", "gpu:1"] == 10240 * MIB
 
 
+LISTED = "Found device 0 with properties:\nname: Some GPU\nmajor: 7 minor: 0\npciBusID: 0000:3b:00.0\n"
+
+
+@pytest.mark.parametrize(
+    "memory",
+    ["totalMemory: 16.00GiB freeMemory: 512.00MiB\n", "Total memory: 16.00GiB\nFree memory: 512.00MiB\n"],
+    ids=["one-line", "two-lines"],
+)
+def test_what_tensorflow_lists_before_it_takes_memory(memory: str) -> None:
+    found = _job(f"I gpu_device.cc:1432] {LISTED}{memory}")
+    assert found["job.device_total_at_start_bytes"] == 16 * GIB
+    assert found["job.device_free_at_start_bytes"] == 512 * MIB
+
+
+def test_several_listed_devices_or_memory_of_something_else_say_nothing_of_one() -> None:
+    memory = "totalMemory: 16.00GiB freeMemory: 15.50GiB\n"
+    assert "job.device_free_at_start_bytes" not in _job(
+        LISTED + memory + LISTED.replace("device 0", "device 1") + memory
+    )
+    assert "job.device_free_at_start_bytes" not in _job("Total memory: 64.00GiB\nFree memory: 2.00GiB\n")
+
+
 def test_of_several_values_the_last_counts_and_the_others_are_kept() -> None:
     found = values(scan(FORMAT, "vllm serve a --max-model-len 2048\nvllm serve b --max-model-len 8192\n"))
     assert found["cache.sequence_limit_tokens", "job:this"] == 8192
