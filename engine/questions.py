@@ -22,6 +22,8 @@ from gpuwhy.kb.model import EFFORTS, FactSpec, KnowledgeBase, Signature
 from gpuwhy.kb.texts import say
 
 COST: Mapping[str, float] = dict(zip(EFFORTS, (1.0, 2.0, 3.0, 10.0), strict=True))
+TYPED = 2.0
+"""What a number costs, which has to be looked up and typed, against an answer that is picked in words."""
 MAX_TRIED = 24
 MAX_UNHEARD = 60
 
@@ -33,7 +35,7 @@ FITS: Mapping[Status | None, float] = {
 }  # fmt: skip
 """How well an answer fits a conclusion that holds, by how it stands after the answer."""
 
-BITS_OF_A_PART = 0.02
+BITS_OF_A_PART = 0.05
 """What a fact is worth beside its own information if all open conclusions read it: it may decide with another."""
 
 
@@ -209,6 +211,7 @@ def _worth(
         return None
     cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
     effort = cheapest.effort if cheapest else "question"
+    cost = COST[effort] * (TYPED if spec.is_number and not spec.answers else 1.0)
     return Question(
         fact=spec.id,
         entity=entity,
@@ -218,7 +221,7 @@ def _worth(
         effort=effort,
         separates=separates or tuple(sorted(names)),
         answers=tuple((one.value, say(one.says, language)) for one in spec.answers),
-        worth=(_bits(outcomes, now) + BITS_OF_A_PART * len(names) / len(now)) / COST[effort],
+        worth=(_bits(outcomes, now) + BITS_OF_A_PART * len(names) / len(now)) / cost,
     )
 
 

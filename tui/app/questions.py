@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from textual.content import Content
+from textual.screen import ModalScreen
 
 from gpuwhy.engine.model import Question
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.texts import say
-from gpuwhy.tui.app.choices import KEY
 from gpuwhy.tui.app.rows import Row
+from gpuwhy.tui.app.screens.pick import PickScreen
+from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.report import Report
 
-NONE_LEFT = (("f", "what to do"), ("a", "add a paste"), ("l", "look"), ("c", "instance"))
-MOST_CHOICES = 9
+MOST_KEYS = 9
 
 
 def choices(spec: FactSpec, asked: Question | None = None) -> list[tuple[str, str]]:
     """What may be answered, as the value to give and the words to show; none where a value is typed."""
     if asked is not None and asked.answers:
-        return [(_written(value), words) for value, words in asked.answers][:MOST_CHOICES]
+        return [(_written(value), words) for value, words in asked.answers]
     if spec.type == "boolean":
         return [("true", "yes"), ("false", "no")]
-    return [(word, word) for word in spec.choices][:MOST_CHOICES]
+    return [(word, word) for word in spec.choices]
 
 
-def shown(report: Report, asked: Question | None) -> Content:
-    """The question and its answers, in a few lines."""
-    if asked is None:
-        return Content.assemble("Nothing more to ask.   ", _keys(NONE_LEFT))
-    found = [(str(number), words) for number, (_, words) in enumerate(choices(report.kb.facts[asked.fact], asked), 1)]
-    return Content.assemble(
-        (asked.ask, "bold"), "\n", _keys([*(found or [("t", "type the answer")]), ("d", "don't know")])
-    )
+def keys(spec: FactSpec, asked: Question) -> list[tuple[str, str]]:
+    """The keys that answer a question, with what each says."""
+    found = choices(spec, asked)
+    made = [(str(number), words) for number, (_, words) in enumerate(found[:MOST_KEYS], 1)]
+    if len(found) > MOST_KEYS:
+        made.append(("t", f"{len(found) - MOST_KEYS} more"))
+    elif spec.is_number or not found:
+        made.append(("t", "type the number" if spec.is_number else "type the answer"))
+    return [*made, ("d", "don't know")]
 
 
-def _keys(pairs: Sequence[tuple[str, str]]) -> Content:
-    """Keys with what they do; a line is broken between them, not within."""
-    gap = Content("   ")
-    parts = [Content.assemble((key, KEY), f" {words}".replace(" ", "\N{NO-BREAK SPACE}")) for key, words in pairs]
-    return gap.join(parts)
+def answering(
+    title: str, spec: FactSpec, check: Callable[[str], str], asked: Question | None = None
+) -> ModalScreen[str | None]:
+    """The screen that a value is given on: a list where only certain ones may be, else a line to type on."""
+    found = choices(spec, asked)
+    return PickScreen(title, found) if found and not spec.is_number else ValueScreen(title, check)
 
 
 def separates(asked: Question | None) -> str:

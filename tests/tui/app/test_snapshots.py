@@ -30,6 +30,7 @@ from gpuwhy.tui.app.messages import MachineChosen
 from gpuwhy.tui.app.screens.choose import ChooseScreen
 from gpuwhy.tui.app.screens.gather import GatherScreen
 from gpuwhy.tui.app.screens.job import ConsentScreen, JobScreen
+from gpuwhy.tui.app.screens.pick import PickScreen
 from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.choosing import from_form
@@ -70,6 +71,12 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 async def typing(pilot: Pilot[None]) -> None:
     pilot.app.push_screen(ValueScreen("How many workers?", lambda _: "a whole number", "x"))
     await pilot.press("enter")
+
+
+async def picking(pilot: Pilot[None]) -> None:
+    offered = [(str(number), f"about {number} in every step") for number in range(14)]
+    pilot.app.push_screen(PickScreen("How many copies wait?", offered))
+    await pilot.press("down")
 
 
 async def gathering(pilot: Pilot[None]) -> None:
@@ -138,6 +145,7 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "report": (True, pressing("e")),
     "help": (True, pressing("question_mark")),
     "value": (True, typing),
+    "pick": (True, picking),
     "gather": (True, gathering),
     "choose": (False, choosing),
     "job": (True, jobs_listed),

@@ -14,10 +14,10 @@ from textual.widgets import Footer, OptionList, Static, TabbedContent, TabPane
 
 from gpuwhy.engine.model import Question, Status
 from gpuwhy.tui.app import questions
+from gpuwhy.tui.app.asked import Asked
 from gpuwhy.tui.app.desk import desk
 from gpuwhy.tui.app.panes import FactChosen, FactMarked, Facts, Steps, changed
 from gpuwhy.tui.app.screens.text import TextScreen
-from gpuwhy.tui.app.screens.value import ValueScreen
 from gpuwhy.tui.app.titles import title_of
 from gpuwhy.tui.app.widgets import Conclusions, Headline, ProofTree
 from gpuwhy.tui.incident.session import Change, Snapshot
@@ -87,7 +87,7 @@ class DiagnosisScreen(Screen[None]):
                         yield Steps("steps")
                 yield Static("", id="line", markup=False)
         yield Static("", id="changes", markup=False)
-        yield Static("", id="question", classes="pane", markup=False)
+        yield Asked(id="question", classes="pane")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -107,8 +107,9 @@ class DiagnosisScreen(Screen[None]):
         self._show_marked()
         self.query_one(Facts).show(snapshot)
         self.query_one(Steps).show(snapshot)
-        asked = self.query_one("#question", Static)
-        asked.update(questions.shown(report, self.question))
+        asked = self.query_one("#question", Asked)
+        question = self.question
+        asked.show(*(question.ask, questions.keys(report.kb.facts[question.fact], question)) if question else ("", ()))
         self.refresh_bindings()
         asked.border_subtitle = Content(questions.separates(self.question))
         note = self.query_one("#changes", Static)
@@ -182,9 +183,10 @@ class DiagnosisScreen(Screen[None]):
     def action_type(self) -> None:
         """Type a value."""
         asked = self.question
-        if asked is not None:
-            check = desk(self).checker(questions.named(asked))
-            self.app.push_screen(ValueScreen(asked.ask, check), lambda value: self._typed(asked, value))
+        if asked is not None and self.snapshot is not None:
+            spec, check = self.snapshot.report.kb.facts[asked.fact], desk(self).checker(questions.named(asked))
+            screen = questions.answering(asked.ask, spec, check, asked)
+            self.app.push_screen(screen, lambda value: self._typed(asked, value))
 
     def _typed(self, asked: Question, value: str | None) -> None:
         if value is not None:
@@ -229,20 +231,18 @@ class DiagnosisScreen(Screen[None]):
 
     def on_fact_chosen(self, chosen: FactChosen) -> None:
         """Ask for another value of a fact or an answer."""
+        assert self.snapshot is not None
         title = f"Another answer for {chosen.name}" if chosen.answered else f"What if {chosen.name} were"
-        spec = self.snapshot.report.kb.facts[chosen.name.rpartition("/")[2]] if self.snapshot is not None else None
-        may = ", ".join(value for value, _ in questions.choices(spec)) if spec is not None else ""
-        text = f"{title} (now {chosen.now or 'not known'})" + (f"\none of {may}" if may else "")
+        spec = self.snapshot.report.kb.facts[chosen.name.rpartition("/")[2]]
+
+        record = desk(self).record_change if chosen.answered else desk(self).suppose
 
         def given(value: str | None) -> None:
-            if value is None:
-                return
-            if chosen.answered:
-                desk(self).record_change(chosen.name, value)
-            else:
-                desk(self).suppose(chosen.name, value)
+            if value is not None:
+                record(chosen.name, value)
 
-        self.app.push_screen(ValueScreen(text, desk(self).checker(chosen.name)), given)
+        title += f" (now {chosen.now or 'not known'})"
+        self.app.push_screen(questions.answering(title, spec, desk(self).checker(chosen.name)), given)
 
 
 def _weight(one: Change) -> int:
