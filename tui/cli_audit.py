@@ -20,6 +20,7 @@ from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, rules_opt
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
+    from gpuwhy.kb.facts import FactBase
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.artefacts.read import Gathered
     from gpuwhy.probes.fleet_inputs import Fleet
@@ -100,8 +101,7 @@ def audit(
     fleet = find_fleet(() if of_spark else paths, kb.facts)
     scraped = prometheus.find(kb, asked) if asked["url"] else None
     if explain is not None:
-        _explain(kb, fleet, scraped, explain)
-        return
+        context.exit(_explain(kb, fleet, scraped, explain))
     made = _audit(kb, fleet, scraped, waivers, baseline, (engine, of_spark))
     _show(made, form, out)
     context.exit(_status(made, fail_on))
@@ -178,18 +178,34 @@ def _rows(fleet: Fleet) -> int:
     return sum(row_count(one) for one in fleet.tables)
 
 
-def _explain(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> None:
-    """Prints what `diagnose` says of the files of one host, and the proof of every cause."""
+def _explain(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> ExitCode:
+    """Prints what `diagnose` says of the files of one host, and the proof of every cause; gives its exit status."""
     from gpuwhy.engine.diagnose import diagnose
     from gpuwhy.kb.facts import FactBase
-    from gpuwhy.tui import explain, report_text
+    from gpuwhy.tui import exit_codes, explain, report_text
     from gpuwhy.tui.report import Report
 
     gathered = _gathered(kb, fleet, scraped, name)
-    report = Report(kb, gathered, diagnose(kb, FactBase.of(gathered.facts, gathered.absent)))
+    base = FactBase.of(gathered.facts, gathered.absent)
+    report = Report(kb, gathered, diagnose(kb, base))
     causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     out("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
+    if says := _not_compared(kb, base, name):
+        out(says)
+    return exit_codes.of(report.diagnosis)
+
+
+def _not_compared(kb: KnowledgeBase, base: FactBase, name: str) -> str:
+    """What a diagnosis of one host cannot say for want of the others; empty where its GPUs would not be compared."""
+    from gpuwhy.engine.peers import about_peers, members
+    from gpuwhy.tui.wording import wrapped
+
+    if not any(one.at_work for one in members(name, base)):
+        return ""
+    causes = sorted({cause for one in about_peers(kb).signatures.outlines for cause in one.about})
+    says = f"comparisons with other hosts, which the report of the whole audit has ({', '.join(causes)})"
+    return "\n".join(wrapped(says, "NOT HERE    ", " " * 12, 80))
 
 
 def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> Gathered:

@@ -101,7 +101,7 @@ def test_the_table_says_what_is_wrong_within_80_columns(fleet: Path) -> None:
 
 def test_one_host_is_explained_by_its_diagnosis(fleet: Path) -> None:
     found = audit(fleet, "--explain", "bad-1")
-    assert found.exit_code == 0
+    assert found.exit_code == 1  # as its diagnosis
     assert "hardware.gpu-lost" in found.output
     assert "gpu.lost = yes" in found.output  # the proof, down to the reading
     unknown = audit(fleet, "--explain", "bad-2")

@@ -128,6 +128,14 @@ def test_where_a_type_has_too_few_gpus_the_same_cards_of_the_fleet_are_the_peers
 
 
 @pytest.mark.parametrize("write", [as_files, as_parquet], ids=["files", "parquet"])
+def test_one_host_explained_says_that_it_was_not_compared(write: Write, tmp_path: Path) -> None:
+    at_rest: list[Row] = [{**row, "gpu.utilization_share": 0.0} for row in host("idle", 210)]
+    write(tmp_path, host("n0", 1410) + at_rest)
+    assert "slow.straggler" in audit(tmp_path, "--explain", "n0").output.split("NOT HERE")[1]
+    assert "NOT HERE" not in audit(tmp_path, "--explain", "idle").output
+
+
+@pytest.mark.parametrize("write", [as_files, as_parquet], ids=["files", "parquet"])
 def test_what_other_readings_leave_possible_does_not_hide_a_comparison(write: Write, tmp_path: Path) -> None:
     alike = [row for number in range(3) for row in host(f"n{number}", 1410)]
     unread = {**host("odd", 846)[0], "gpu": 2, "gpu.sm_clock_megahertz": None}
