@@ -82,7 +82,7 @@ def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
         found
         for pattern in report.patterns
         for found in islice(pattern.finditer(whole, lowered), _MOST)
-        if _observed(found, lowered, report.negative) and _near(report, found, lowered)
+        if _observed(found, lowered, report.negative, report.unless) and _near(report, found, lowered)
     ]
     return min(told, key=_order, default=None)
 
@@ -91,13 +91,13 @@ def _told(pattern: re.Pattern[str], whole: str, lowered: str) -> re.Match[str] |
     return next((one for one in islice(pattern.finditer(whole), _MOST) if _observed(one, lowered, True)), None)
 
 
-def _observed(found: re.Match[str], lowered: str, negative: bool) -> bool:
+def _observed(found: re.Match[str], lowered: str, negative: bool, unless: str = "") -> bool:
     """Whether a match is an observation: not supposed, asked or denied, by itself or by what stands before it."""
     before, own = _before(lowered, found.start()), found[0].lower()
     if DOUBT.search(before) or SUPPOSED.search(own) or (not negative and DENIED.search(own)):
         return False
     clause = max((one.end() for one in CLAUSE.finditer(before)), default=0)
-    return DENIED.search(before[clause:]) is None
+    return DENIED.search(before[clause:]) is None and not (unless and re.search(unless, before[clause:]))
 
 
 def _near(report: Report, found: re.Match[str], lowered: str) -> bool:

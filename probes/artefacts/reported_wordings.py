@@ -25,6 +25,8 @@ class Report:
     """Its own words may be a `not`: `does not use the GPU`, `never exceeds 300 MHz`."""
     near: str = ""
     """A pattern that must match within `NEAR` characters, in lower case."""
+    unless: str = ""
+    """A pattern that must not match the clause before, in lower case: `can cause a`, `fixes the`."""
 
 
 NEAR = 300
@@ -37,8 +39,9 @@ def _report(
     shares: Mapping[str, str] | None = None,
     negative: bool = False,
     near: str = "",
+    unless: str = "",
 ) -> Report:
-    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {}, negative, near)
+    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {}, negative, near, unless)
 
 
 DOUBT = later(
@@ -269,7 +272,8 @@ REPORTS: tuple[Report, ...] = (
         r"|appear to |be |actually |really )?(?:us(?:e|es|ing)|utili[sz](?:e|es|ing)) (?:the |my |any |"
         r"a )?(?:NVIDIA )?GPUs?\b"
         r"(?! (?:memory|direct|\d|fully|effic|ram))(?! (?:at|to) (?:full|100))",
-        r"\bGPU (?:is |was )?(?:still )?not (?:being )?(?:used|utili[sz]ed)\b(?! (?:fully|effic|enough))",
+        r"\bGPU (?:is |was )?(?:still )?not (?:being )?(?:used|utili[sz]ed)\b"
+        r"(?! (?:fully|effic|enough|by (?:other|another|any)))",
         r"\b(?:runs?|running|stick(?:s)?|trains?) (?:only )?(?:on|with) (?:the )?CPU\b[^\n.]{0,20}?\b(?:instead "
         r"of|not|rather than)"
         r" (?:on |the ){0,2}GPU\b",
@@ -321,8 +325,12 @@ REPORTS: tuple[Report, ...] = (
     _report(
         "said.hangs",
         r"\bnccl (?:info|warn|version)\b",
-        r"\b(?:hangs?|hung|hanging|gets? stuck|(?:is|are|was|just|got) stuck|freezes|froze|deadlock(?:s|ed))\b"
-        r"(?! (?:up|around|on to|out)\b)",
+        r"(?<![0-9] )(?<!debug )(?<!debugging )"
+        r"\b(?:hangs?|hung(?! (?:collectives?|process\w{0,2}|jobs?|tasks?|ranks?)\b)|hanging|gets? stuck|"
+        r"(?:is|are|was|just|got) stuck|freezes|froze|deadlock(?:s|ed))\b"
+        r"(?! (?:up|around|on to|out)\b)(?! (?:is|was|has been|were|are) (?:now )?(?:fixed|resolved|solved|gone)\b)",
+        unless=r"\bcan (?:\w{1,12} ){0,1}(?:(?:cause|lead to|result in) (?:an? |the )?)?\Z|"
+        r"\b(?:fix|resolve|solve|detect|monitor|catch)(?:e?[sd]|ing)?(?: \w{1,12}){0,2} \Z",
     ),
     _report(
         "said.throttled_by_heat",
