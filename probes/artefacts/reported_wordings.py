@@ -177,7 +177,7 @@ REPORTS: tuple[Report, ...] = (
         rf"{_MEMORY} (?:\w{{1,12}} ){{0,2}}(?:keeps?|kept|continues?) (?:on |to )?{_GROWS}\b",
         rf"{_MEMORY} (?:\w{{1,12}} ){{0,3}}{_GROWS}\b[^\n.]{{0,40}}?\b(?:each|every|after (?:one|each|every)|"
         rf"per|with|as|over)"
-        r" (?:\w{1,10} ){0,2}(?:epochs?|iterations?|steps?|batch(?:es)?|time)\b",
+        r" (?:\w{1,10} ){0,2}(?:epochs?|iterations?|steps?|batch(?:es)?|time)\b(?![ -]sizes?\b)",
         rf"{_MEMORY} {_SLOWLY} {_GROWS}\b",
         rf"{_MEMORY} {_GROWS} {_SLOWLY}\b",
         rf"\b{_SLOWLY} (?:ris\w{{1,3}}|increas\w{{1,4}}|grow\w{{1,4}}) (?:of |in )?(?:the )?(?:GPU|CUDA|video|"
@@ -300,7 +300,7 @@ REPORTS: tuple[Report, ...] = (
         r"(?:\w{1,8} ){0,2}?(?:only|fine|ok|again|correctly|well|now))\b"
         rf"{_AFFIRMED}{{0,90}}?\b{_P2P_OFF}",
         rf"\b{_P2P_OFF}{_AFFIRMED}{{0,60}}?"
-        r"\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|helps?|no (?:more )?hang)",
+        r"\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|helps?|no (?:more )?hangs?)\b(?! (?:no|worse|just as)\b)",
         r"\b(?:hangs?|stuck|freez\w{1,3}|deadlock\w{0,2}|(?:(?:does|do|did) ?n[o']?t|not|never) (?:work|run|train))\b"
         r"[^\n]{0,60}?\b(?:without|unless)\b[^\n]{0,20}\bNCCL_P2P_DISABLE\b",
         r"\b(?:disabl(?:e|ed|ing)|turn(?:ed|ing) off) (?:the )?(?:ACS|IOMMU)\b"
@@ -363,7 +363,7 @@ REPORTS: tuple[Report, ...] = (
         r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\b(?:not?|faster)\b)[^\n.]){0,50}?"
         r"\b(?:slower|"
         r"(?:latency|time) (?:increase[sd]?|goes up|rises)|(?:tps|throughput|speed|performance) "
-        r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b",
+        r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b(?! per (?:gpu|card|device)\b)",
         r"\bthe more (?:GPUs?|cards) (?:(?:I|we|you|one|are|is) ){0,2}(?:use|used|add|added|have)?,? ?"
         r"the (?:slower|longer)\b",
         r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
