@@ -21,12 +21,13 @@ KNOWN_HERE, KNOWN_ELSEWHERE, NOT_COMPARED = range(3)
 class Prices:
     """Newest prices of one region by machine type and mode, and of any other region where it has none.
 
-    `currency` is that in which they are compared.
+    `currency` is that in which they are compared, `regions` are those that any price is of, by machine type.
     """
 
     here: Mapping[tuple[str, str], Price]
     elsewhere: Mapping[str, Price]
     currency: str
+    regions: Mapping[str, tuple[str, ...]]
 
     @staticmethod
     def of(known: Iterable[Price], work: Work) -> Prices:
@@ -36,8 +37,10 @@ class Prices:
         """
         here: dict[tuple[str, str], Price] = {}
         elsewhere: dict[str, Price] = {}
+        regions: dict[str, dict[str, None]] = {}
         region = work.region or DEFAULT_REGION
         for one in known:
+            regions.setdefault(one.machine, {})[one.region] = None
             if one.region == region:
                 here[one.machine, one.mode] = one
             elif one.mode == "payg" and (one.region == DEFAULT_REGION or one.machine not in elsewhere):
@@ -49,6 +52,7 @@ class Prices:
             {name: _converted(one, currency, rates) for name, one in here.items()},
             {name: _converted(one, currency, rates) for name, one in elsewhere.items()},
             currency,
+            {name: tuple(sorted(found, key=_of_china_first)) for name, found in regions.items()},
         )
 
     def standing(self, here: Price | None, elsewhere: Price | None, hours: float | None) -> tuple[int, float]:
@@ -62,6 +66,10 @@ class Prices:
     def compared(self, price: Price | None) -> Price | None:
         """The price, if it is in the currency in which prices are compared."""
         return price if price is not None and price.currency == self.currency else None
+
+
+def _of_china_first(region: str) -> tuple[bool, str]:
+    return not region.startswith("cn-"), region
 
 
 def _converted(price: Price, currency: str, rates: Mapping[str, float]) -> Price:

@@ -55,7 +55,7 @@ class Candidate:
     `price` is paid as one goes, `subscription` that of a month by the hour; `elsewhere`: a price of another region. All
     are of one machine, and `hosts` are rented. `lowered`: it stands below the others that would do. `standing`: how its
     price is known, and the money by which it is ranked. `small_steps`: tokens of prefill in a step that settle what is
-    open.
+    open. `regions`: where a price is known of.
     """
 
     machine: Machine
@@ -74,6 +74,7 @@ class Candidate:
     lowered: bool = False
     standing: tuple[int, float] = (NOT_COMPARED, 0.0)
     small_steps: int | None = None
+    regions: tuple[str, ...] = ()
 
     @property
     def cost(self) -> float | None:
@@ -210,6 +211,7 @@ class _Judge:
             bool(by_effect["lower"]),
             self.known.standing(price, elsewhere, hours),
             self.small_steps(machine, by_effect["open"]),
+            self.known.regions.get(machine.name, ()),
         )
 
     def small_steps(self, machine: Machine, left: tuple[Said, ...]) -> int | None:

@@ -77,6 +77,7 @@ def _candidate(one: Candidate) -> dict[str, Any]:
         "subscription_per_hour": None if one.subscription is None else one.subscription.per_hour,
         "spot_per_hour": None if one.spot is None else one.spot.per_hour,
         "price_elsewhere": None if one.elsewhere is None else one.elsewhere.per_hour,
+        "regions": list(one.regions),
         "hours": one.hours,
         "cost": one.cost,
         "token_seconds": one.token_seconds,

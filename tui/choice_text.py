@@ -28,6 +28,7 @@ from gpuwhy.tui.wording import wrapped
 WIDTH = 80
 FIRST_ROWS = 8
 LABEL = 10
+SHOWN_REGIONS = 4
 
 
 def text(kb: KnowledgeBase, choice: Choice, every: bool = False) -> str:
@@ -71,6 +72,7 @@ def sections(kb: KnowledgeBase, choice: Choice) -> Iterator[tuple[str, str]]:
     else:
         first = choice.kept[0]
         yield "first", reason(choice)
+        yield from _for_input(choice)
         yield from about(work, first)
     if choice.change is not None:
         yield "change", change(choice.change)
@@ -102,6 +104,12 @@ def about(work: Work, one: Candidate) -> Iterator[tuple[str, str]]:
     yield from (("know", claimed(said)) for said in one.told)
     if one.machine.says:
         yield "know", one.machine.says
+    if one.regions:
+        more = f" and {len(one.regions) - SHOWN_REGIONS} more" if len(one.regions) > SHOWN_REGIONS else ""
+        yield (
+            "regions",
+            f"prices are known of {', '.join(one.regions[:SHOWN_REGIONS])}{more}; of others nothing is known",
+        )
     yield from (("cost", said) for said in cost(work, one))
 
 
@@ -193,6 +201,18 @@ def reason(choice: Choice) -> str:
     if first.open:
         text += "; it does with small steps (below)" if first.small_steps is not None else "; whether it does is open"
     return f"{first.machine.name}: {text}"
+
+
+def _for_input(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Of work that waits for its data: the same GPUs with more CPUs, which do help."""
+    first = choice.kept[0]
+    same = (
+        one for one in choice.kept[1:] if (one.machine.gpu, one.machine.gpus) == (first.machine.gpu, first.machine.gpus)
+    )
+    more = next((one for one in same if one.machine.vcpus > first.machine.vcpus and not one.machine.is_slice), None)
+    if choice.work.bound_by == "input" and more is not None:
+        said = f"{more.machine.name} has {more.machine.vcpus} vCPUs for the same GPUs instead of {first.machine.vcpus}"
+        yield "input", said + _price(more)
 
 
 def _is_timed(choice: Choice) -> bool:

@@ -181,10 +181,14 @@ def _gpus(kb: KnowledgeBase) -> list[dict[str, Any]]:
 
 
 def _instances(kb: KnowledgeBase) -> list[dict[str, Any]]:
-    from gpuwhy.kb.offers import machines
+    from gpuwhy.kb.offers import machines, prices
 
+    regions: dict[str, set[str]] = {}
+    for price in prices(kb.catalogue):
+        regions.setdefault(price.machine, set()).add(price.region)
     return [
-        {key: value for key, value in one.__dict__.items() if value is not None} | {"date": _date(kb, one.source)}
+        {key: value for key, value in one.__dict__.items() if value is not None}
+        | {"date": _date(kb, one.source), "priced_in": sorted(regions.get(one.name, ()))}
         for one in machines(kb.catalogue)
     ]
 
@@ -234,7 +238,10 @@ def _instance_text(entry: dict[str, Any]) -> list[str]:
     more += f", {entry['provider']}"
     more += "" if entry["status"] == "listed" else f"; {entry['status']}"
     read = f", {entry['date']}" if entry["date"] else ""
-    return [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}{read}]", "    ")]
+    lines = [*_wrapped(head, "", "    "), *_wrapped(f"{more}  [{entry['source']}{read}]", "    ")]
+    if entry["priced_in"]:
+        lines += _wrapped(f"prices known of {', '.join(entry['priced_in'])}", "    ")
+    return [*lines, *_wrapped(entry["says"], "    ")]
 
 
 def _price_text(entry: dict[str, Any]) -> list[str]:

@@ -190,7 +190,9 @@ def diagnosis(path: Path, name: str, status: str = "confirmed") -> str:
 
 def test_a_diagnosis_of_waiting_for_data_is_heeded(tmp_path: Path) -> None:
     path = diagnosis(tmp_path / "d.json", "slow.io-wall.workers")
-    assert "a bigger GPU waits" in " ".join(run("--task", "train", "--params", "25M", "--from", path).split())
+    told = " ".join(run("--task", "train", "--params", "25M", "--from", path).split())
+    assert "a bigger GPU waits" in told
+    assert "ecs.gn7i-c16g1.4xlarge has 16 vCPUs for the same GPUs instead of 8, 10.09 CNY/h" in told
 
 
 def test_what_a_diagnosed_run_needed_leaves_smaller_cards_open(tmp_path: Path) -> None:
