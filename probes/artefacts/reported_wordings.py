@@ -122,6 +122,9 @@ REPORTS: tuple[Report, ...] = (
         r"(?:un|re-?)load(?:s|ed|ing)?\b[^\n.]{0,60}?\b(?:again|frequent\w{0,2}|over and over|each|every|after|"
         r"despite)\b",
         rf"\b(?:every|each) {_CALL}\b[^\n.]{{0,60}}?\b(?:un|re-?)loads? the\b",
+        rf"\b(?:clear|remov|evict|drop|flush|unload)(?:s|es|ed|ing)?\b[^\n.]{{0,20}}?\bmodels?\b[^\n.]{{0,20}}?"
+        rf"\b(?:from|out of) (?:the )?(?:V?RAM|(?:GPU )?memory|GPU)\b[^\n.]{{0,20}}?"
+        rf"\b(?:after|between) (?:each|every) {_CALL}\b",
         r"\bresetting model to expire immediately to make room\b",
         r"\b(?:evicting|swapping out) (?:the )?model\b",
     ),
@@ -142,7 +145,7 @@ REPORTS: tuple[Report, ...] = (
     ),
     _report(
         "said.waits_for_data",
-        r"\b(?:train|epoch|data ?loader|batch)",
+        r"\b(?:train|epoch|data ?loader|fine-?tun)",
         r"\b(?:wait(?:s|ed|ing)?|starv(?:es|ed|ing)|idl(?:e|es|ing)) (?:for|of) (?:the )?(?:new |next |more |input )?"
         r"(?:data|batch(?:es)?|data ?loader)\b",
         rf"\b{_LOADER}\b[^\n.]{{0,60}}?\b(?:is|are|was|takes?|took|seems?|becomes?|gets?|increas\w{{1,4}}|"
@@ -152,7 +155,8 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?:[0-9.]{1,5} ?(?:s|sec|seconds|min|minutes)|start of (?:every|each))",
         rf"\b(?:stuck|stalls?|pauses?|blocks?)\b[^\n.]{{0,30}}? (?:in|at|on|by) (?:the )?{_LOADER}\b",
         r"\bbatch(?:es)? (?:\w{1,12} ){0,2}tak(?:es?|ing) (?:a |so |too )?(?:very )?long(?: time)? to load\b",
-        r"\bdata[_ ]?time\b[^\n.]{0,40}?\b(?:increases?|grows?|rises?|is (?:very |too )?(?:large|high|long))\b",
+        r"\bdata[_ ]?time\b[^\n.]{0,40}?\b(?:increases?|grows?|rises?|(?:goes|gets|becomes) (?:up|longer|higher)"
+        r"|is (?:very |too )?(?:large|high|long))\b",
     ),
     _report(
         "said.utilization_swings",
@@ -197,6 +201,25 @@ REPORTS: tuple[Report, ...] = (
         r" (?:\w{1,10} ){0,3}(?:epochs?|iterations?|steps?|batch(?:es)?|time|out|full|killed|crash\w{0,3})\b",
         rf"{_HOST_MEMORY} {_SLOWLY} {_GROWS}\b",
         rf"{_HOST_MEMORY} {_GROWS} {_SLOWLY}\b",
+    ),
+    _report(
+        "said.memory_kept",
+        r"\b(?:gpu|cuda|vram|nvidia-smi)",
+        rf"{_MEMORY} (?:is|was|are|does|do|did|has|still)(?:n['o]?t|(?: still)? not| never) (?:being |be |get |been )?"
+        r"(?:(?:de-?allocated|released?|freed?|cleared|reclaimed)\b[^\n]{0,60}?\b(?:after|when|once|even)\b[^\n.]{0,40}?"
+        r"\b(?:ctrl|interrupt\w{0,3}|kill\w{0,3}|stop\w{0,4}|terminat\w{1,4}|exit\w{0,3}|end(?:s|ed)?|crash\w{0,3}))",
+        r"\b(?:ctrl[-+ ]?c|interrupt\w{0,3}|kill\w{0,3}|stop\w{0,4}|terminat\w{1,4}|exit\w{0,3}|zombie)\b[^\n]{0,120}?"
+        rf"{_MEMORY} (?:is|was|does|did|still)(?:n['o]?t| not| never) (?:being |be |get |been )?"
+        r"(?:de-?allocated|released?|freed?|cleared|reclaimed)\b",
+        rf"\bzombie\b[^\n.]{{0,60}}?\b(?:keeps?|still|holds?|holding|occup\w{{1,5}})\b[^\n.]{{0,40}}?{_MEMORY}",
+        negative=True,
+    ),
+    _report(
+        "said.handler_blocks",
+        r"\b(?:torchserve|triton|serving|inference server|fastapi|flask|handler|endpoint)\b",
+        r"\bGPU (?:is (?:idle|waiting)|waits|idles|cannot start|stays idle|sits idle)\b[^\n.]{0,30}?"
+        r"\b(?:while|until|for)\b[^\n.]{0,60}?\b(?:cpu|pre-?process\w{0,3}|post-?process\w{0,3}|decod\w{2,3}|tokeni[sz]\w{1,5})\b",
+        r"\b(?:pre|post)-?processing (?:is|takes?|dominates) (?:\w{1,8} ){0,3}?(?:bottleneck|most of|longer than)\b",
     ),
     _report(
         "said.exchange_dominates",
