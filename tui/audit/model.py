@@ -157,6 +157,12 @@ class Audit:
             "waived": sum(1 for one in self.findings if one.waived),
         }
 
+    def changes(self) -> tuple[int, int, int]:
+        """How many causes are new, persist and are cleared since the earlier report."""
+        causes = [one for one in self.findings if one.is_cause and not one.explained_by]
+        new, stays = (sum(one.change == change for one in causes) for change in ("new", "persisting"))
+        return new, stays, len(self.cleared)
+
     def verdicts(self) -> dict[str, str]:
         """For each host: cause, nothing to fix, cannot tell, broken. As the exit status of its diagnosis would be."""
         found = {name: BROKEN if one.state == BROKEN else "cannot tell" for name, one in self.hosts.items()}

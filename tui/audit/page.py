@@ -7,7 +7,7 @@ from html import escape
 
 from gpuwhy.kb.texts import say
 from gpuwhy.tui.audit.documents import rows
-from gpuwhy.tui.audit.model import VERDICTS, Audit, Cause
+from gpuwhy.tui.audit.model import BROKEN, VERDICTS, Audit, Cause
 from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import CONTROLS
 
@@ -66,6 +66,9 @@ box.addEventListener('input',show);
 window.addEventListener('beforeprint',()=>{limit=1e9;show()});window.addEventListener('afterprint',()=>{limit=500;show()});
 show();
 """
+_LEVELS = {"error": 0, "warning": 1}
+"""What stands first among the findings."""
+MOST_ROWS = 200
 _CLASSES = dict(zip(VERDICTS, ("cause", "fine", "tell", "broken"), strict=True))
 
 
@@ -82,6 +85,8 @@ def render(audit: Audit) -> str:
         f"<h1>{counts['hosts']:,} hosts, {counts['gpus']:,} GPUs</h1>",
         *_verdicts(counts),
         *_causes(audit, counts["hosts"]),
+        *_changes(audit),
+        *_accepted(audit),
         *_use(audit),
         *_undecided(audit),
         *(f"<p class=more>{_text(one)}</p>" for one in audit.notes),
@@ -98,8 +103,8 @@ def render(audit: Audit) -> str:
 
 
 def _rows(audit: Audit) -> tuple[list[str], list[list[str]]]:
-    """The columns that say something in some row, and the rows."""
-    every = list(rows(audit))
+    """The columns that say something in some row, and the rows: what is grave and what could not be read first."""
+    every = sorted(rows(audit), key=lambda row: (_LEVELS.get(row["level"], len(_LEVELS)), row["state"] != BROKEN))
     columns = [name for name in COLUMNS if any(row[name] not in (None, "") for row in every)] or list(COLUMNS)
     return columns, [[_plain(row[name]) for name in columns] for row in every]
 
@@ -152,13 +157,40 @@ def _cause(one: Cause, hosts: int) -> str:
     )
 
 
+def _changes(audit: Audit) -> list[str]:
+    """What is new since an earlier report, and what is gone."""
+    if not audit.baseline:
+        return []
+    new, stays, gone = audit.changes()
+    made = [f"<h2>Since {_text(audit.baseline)}</h2><p>{new:,} new, {stays:,} persisting, {gone:,} cleared</p>"]
+    if audit.cleared:
+        hosts = (f"<tr><td>{_text(one.host)}<td>{_text(one.conclusion)}</tr>" for one in audit.cleared[:MOST_ROWS])
+        made += ["<table><thead><tr><th>cleared on<th>cause</tr></thead>", *hosts, f"</table>{_more(gone)}"]
+    return made
+
+
+def _accepted(audit: Audit) -> list[str]:
+    """The risks that somebody accepted, with the reason, the owner and until when."""
+    found = [one for one in audit.findings if one.waived]
+    if not found:
+        return []
+    made = ["<h2>Accepted</h2><table><thead><tr><th>host<th>cause<th>reason</tr></thead>"]
+    for one in found[:MOST_ROWS]:
+        made.append(f"<tr><td>{_text(one.host)}<td>{_text(one.conclusion)}<td>{_text(one.waived)}</tr>")
+    return [*made, f"</table>{_more(len(found))}"]
+
+
+def _more(number: int) -> str:
+    return f"<p class=more>and {number - MOST_ROWS:,} more</p>" if number > MOST_ROWS else ""
+
+
 def _use(audit: Audit) -> list[str]:
     """The use of GPUs by type, as bars of those idle, hardly used and used."""
     found = [one for one in audit.use if one.count.judged]
     if not found:
         return []
     made = ["<h2>Use of GPUs</h2><table><thead><tr><th>GPUs<th>idle, little to do, in use<th>type, cost</tr></thead>"]
-    for one in found[:200]:
+    for one in found[:MOST_ROWS]:
         count = one.count
         parts = (("broken", count.idle), ("tell", count.small), ("fine", count.judged - count.idle - count.small))
         bar = "".join(

@@ -72,10 +72,8 @@ def _entities(one: Finding) -> str:
 def _changes(audit: Audit) -> Iterator[str]:
     if not audit.baseline:
         return
-    causes = [one for one in audit.findings if one.is_cause and not one.explained_by]
-    new = sum(one.change == "new" for one in causes)
-    stays = sum(one.change == "persisting" for one in causes)
-    told = f"{audit.baseline}: {new:,} new, {stays:,} persisting, {len(audit.cleared):,} cleared"
+    new, stays, gone = audit.changes()
+    told = f"{audit.baseline}: {new:,} new, {stays:,} persisting, {gone:,} cleared"
     yield from wrapped(told, "SINCE       ", " " * 12, WIDTH)
     for one in audit.cleared[:ROWS_SHOWN]:
         yield f"  cleared   {one.conclusion}  {one.host}"

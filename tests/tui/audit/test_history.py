@@ -87,3 +87,28 @@ def test_the_page_fetches_nothing_and_escapes_what_machines_say(hosts: Path) -> 
     assert data is not None
     rows = json.loads(data.group(1))
     assert any(row[0] == "bad-9" and row[2] == "</script><img src=x onerror=alert(1)>" for row in rows)
+
+
+def test_the_page_shows_what_is_grave_first_what_is_gone_and_what_is_accepted(hosts: Path, tmp_path: Path) -> None:
+    write(hosts, "ok-1", lost=True)
+    write(hosts, "zz-9", lost=True)
+    (hosts / "cut.facts.json").write_text("{", "utf-8")
+    before, waivers = tmp_path / "before.parquet", tmp_path / "waivers.yaml"
+    audit(hosts, "--format", "parquet", "--out", before)
+    write(hosts, "ok-1", lost=False)  # repaired
+    waivers.write_text(
+        'waivers:\n  - {conclusion: hardware.gpu-lost, host: bad-1, reason: known, owner: ops, until: "2999-01-01"}\n'
+    )
+    page = audit(hosts, "--baseline", before, "--waivers", waivers, "--format", "html").output
+    assert "1 cleared" in page
+    assert "<tr><td>ok-1<td>hardware.gpu-lost</tr>" in page
+    assert "<tr><td>bad-1<td>hardware.gpu-lost<td>known (ops, until 2999-01-01)</tr>" in page
+    names, data = (re.search(f'id="{name}">(.*?)</script>', page, re.DOTALL) for name in ("names", "rows"))
+    assert names is not None
+    assert data is not None
+    conclusion = json.loads(names.group(1)).index("conclusion")
+    found = [(row[0], row[conclusion]) for row in json.loads(data.group(1))]
+    lost = [host for host, name in found if name == "hardware.gpu-lost"]
+    assert "zz-9" in lost
+    assert [name for _, name in found[: len(lost)]] == ["hardware.gpu-lost"] * len(lost)
+    assert found[len(lost)][0] == "cut"
