@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gpuwhy.engine.model import Status, Truth, Verdict
 from gpuwhy.engine.proof import judge
 from gpuwhy.engine.view import World
+from gpuwhy.kb.conditions import Comparison, Operator
 from gpuwhy.kb.facts import JOB, FactBase
 from gpuwhy.kb.model import Fix, KnowledgeBase
-from gpuwhy.kb.records import dataclass
+from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.kb.units import show
 from gpuwhy.tui.report import Report
+from gpuwhy.tui.wording import SIGNS, bound
 
 RECOVERED, PARTLY, NOT, CANNOT_TELL = "recovered", "partly", "not recovered", "cannot tell yet"
+NOT_READ = "not read"
+MOST_FIGURES = 4
 _BETTER = 0.1  # of the distance to the wanted value: less is noise
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One figure before and after, and what was wanted."""
+    """One figure before and after, and what is wanted, or from where it is trouble: `wanted < 10 %`."""
 
     fact: str
     before: str
@@ -38,16 +44,15 @@ def verify(kb: KnowledgeBase, fix: Fix, conclusion: str, before: Report, after: 
     """What a report made from readings after the fix says against the one before."""
     if after is None or not after.diagnosis.facts:
         return Verification(CANNOT_TELL, "nothing was read since the fix was carried out")
-    figures = tuple(_figures(conclusion, before, after))
     condition = fix.verify.when if fix.verify is not None else None
-    if condition is not None:
-        world = World(kb.facts, FactBase.of(after.diagnosis.facts))
-        verdict = judge(condition, world, JOB)
-        if verdict.truth is Truth.TRUE:
+    earlier, later = (judge(condition, World(kb.facts, FactBase.of(one.diagnosis.facts)), JOB) if condition else None
+                      for one in (before, after))  # fmt: skip
+    figures = tuple(_figures(conclusion, before, after, earlier, later))
+    if earlier is not None and later is not None:
+        if later.truth is Truth.TRUE:
             return Verification(RECOVERED, "what the fix should bring about holds", figures)
-        if verdict.truth is Truth.FALSE:
-            earlier = judge(condition, World(kb.facts, FactBase.of(before.diagnosis.facts)), JOB)
-            outcome = PARTLY if _closer(earlier, verdict) else NOT
+        if later.truth is Truth.FALSE:
+            outcome = PARTLY if _closer(earlier, later) else NOT
             return Verification(outcome, "what the fix should bring about does not hold", figures)
     now = {one.id: one.status for one in (*after.diagnosis.conclusions, *after.diagnosis.ruled_out)}.get(conclusion)
     if now is Status.RULED_OUT:
@@ -66,25 +71,36 @@ def _closer(before: Verdict, after: Verdict) -> bool:
     return any(was < 0 and now - was >= _BETTER * abs(was) for was, now in pairs)
 
 
-def _figures(conclusion: str, before: Report, after: Report) -> list[Compared]:
-    """The numbers that the conclusion rested on, then and now."""
+def _figures(
+    conclusion: str, before: Report, after: Report, earlier: Verdict | None, later: Verdict | None
+) -> Iterator[Compared]:
+    """What the fix should bring about, then the numbers that the conclusion rested on; what was read anew first."""
+    found = [one for one in (earlier, later) if one is not None]
+    wanted = list(_compared(found, "wanted"))
     lead = next((one.lead for one in before.diagnosis.conclusions if one.id == conclusion), None)
-    if lead is None:
-        return []
-    now = {fact.id: fact for fact in after.diagnosis.facts}
-    found = []
-    for verdict in (lead.requires, lead.confirms):
-        for leaf in verdict.leaves() if verdict is not None else ():
-            fact = leaf.fact
-            if (
-                fact is None
-                or leaf.bound is None
-                or isinstance(leaf.bound, tuple)
-                or isinstance(fact.value, (bool, str))
-            ):
-                continue
-            later = now.get(fact.id)
-            shown = "not read" if later is None else show(later.value, later.unit)
-            bound = show(leaf.bound, fact.unit)
-            found.append(Compared(fact.id, show(fact.value, fact.unit), shown, f"past {bound}: trouble"))
-    return list(dict.fromkeys(found))[:4]
+    told = [one for one in (lead.requires, lead.confirms) if one is not None] if lead is not None else []
+    now = {fact.id: show(fact.value, fact.unit) for fact in after.diagnosis.facts}
+    named = {one.fact for one in wanted}
+    trouble = [
+        replace(one, after=now.get(one.fact, NOT_READ))
+        for verdict in told
+        for one in _compared([verdict], "trouble")
+        if one.fact not in named
+    ]
+    yield from sorted(dict.fromkeys((*wanted, *trouble)), key=lambda one: one.after == NOT_READ)[:MOST_FIGURES]
+
+
+def _compared(verdicts: Sequence[Verdict], word: str) -> Iterator[Compared]:
+    """The comparisons of a condition as it was judged before and, where it was judged twice, after."""
+    for leaves in zip(*(verdict.leaves() for verdict in verdicts), strict=True):
+        facts = [leaf.fact for leaf in leaves]
+        known = next((fact for fact in facts if fact is not None), None)
+        limit = next((leaf.bound for leaf in reversed(leaves) if leaf.bound is not None), None)
+        condition = leaves[0].condition
+        if known is None or not isinstance(condition, Comparison) or condition.op is Operator.KNOWN:
+            continue
+        if word == "trouble" and not condition.op.orders:
+            continue
+        values = [NOT_READ if fact is None else show(fact.value, fact.unit) for fact in facts]
+        bounded = bound(condition.value if limit is None else limit, known.unit)
+        yield Compared(known.id, values[0], values[-1], f"{word} {SIGNS[condition.op]} {bounded}")

@@ -27,7 +27,9 @@ from gpuwhy.probes.job_list import Job
 from gpuwhy.probes.nvml_glance import Glance, Glancer, Vital
 from gpuwhy.tui.app.app import GpuwhyApp
 from gpuwhy.tui.app.messages import MachineChosen
+from gpuwhy.tui.app.rows import Rows
 from gpuwhy.tui.app.screens.choose import ChooseScreen
+from gpuwhy.tui.app.screens.fix import compared
 from gpuwhy.tui.app.screens.gather import GatherScreen
 from gpuwhy.tui.app.screens.job import ConsentScreen, JobScreen
 from gpuwhy.tui.app.screens.pick import PickScreen
@@ -36,6 +38,7 @@ from gpuwhy.tui.app.vitals import Vitals
 from gpuwhy.tui.choosing import from_form
 from gpuwhy.tui.diagnosed import Diagnosed
 from gpuwhy.tui.incident.events import Answered, Started
+from gpuwhy.tui.incident.verification import RECOVERED, Compared, Verification
 from tests.kb import pack
 from tests.tui.app.picture import coloured, picture
 from tests.tui.app.test_app import settled
@@ -77,6 +80,16 @@ async def picking(pilot: Pilot[None]) -> None:
     offered = [(str(number), f"about {number} in every step") for number in range(14)]
     pilot.app.push_screen(PickScreen("How many copies wait?", offered))
     await pilot.press("down")
+
+
+async def verified(pilot: Pilot[None]) -> None:
+    await pressing("f")(pilot)
+    figures = (
+        Compared("step.data_wait_share", "63 %", "6 %", "wanted < 10 %"),
+        Compared("gpu.utilization_share", "31 %", "not read", "trouble < 40 %"),
+    )
+    found = Verification(RECOVERED, "what the fix should bring about holds", figures)
+    pilot.app.screen.query_one("#verify", Rows).show(compared(found))
 
 
 async def gathering(pilot: Pilot[None]) -> None:
@@ -142,6 +155,7 @@ SCREENS: dict[str, tuple[bool, Callable[[Pilot[None]], Awaitable[None]]]] = {
     "why-ask": (True, pressing("w")),
     "how": (True, pressing("h")),
     "fix": (True, pressing("f")),
+    "verified": (True, verified),
     "report": (True, pressing("e")),
     "help": (True, pressing("question_mark")),
     "value": (True, typing),

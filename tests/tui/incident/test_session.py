@@ -15,7 +15,7 @@ from gpuwhy.tui.incident import journal as journals
 from gpuwhy.tui.incident.events import Added, Answered, Applied, Looked, Started, Supposed, Withdrawn
 from gpuwhy.tui.incident.session import Session, statuses
 from gpuwhy.tui.incident.ticket import ticket
-from gpuwhy.tui.incident.verification import CANNOT_TELL, NOT, RECOVERED
+from gpuwhy.tui.incident.verification import CANNOT_TELL, NOT, RECOVERED, Compared
 from gpuwhy.tui.incident.vitals import Course, to_text
 from gpuwhy.tui.redaction import redacted
 
@@ -91,6 +91,25 @@ def test_an_incident_taken_up_again_stands_where_it_stood(tmp_path: Path) -> Non
 
 FIX = "fix.oom.expandable-segments"
 
+# What the allocator says a while after the fix: 17.9 GiB in use, 18.0 GiB reserved. Nothing lies about in pieces.
+LATER = """\
+|===========================================================================|
+|                  PyTorch CUDA memory summary, device ID 0                 |
+|---------------------------------------------------------------------------|
+|            CUDA OOMs: 0            |        cudaMalloc retries: 0         |
+|===========================================================================|
+|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |
+|---------------------------------------------------------------------------|
+| Allocated memory      |  18370 MiB |  18420 MiB |    402 GiB |    384 GiB |
+|---------------------------------------------------------------------------|
+| Active memory         |  18370 MiB |  18420 MiB |    402 GiB |    384 GiB |
+|---------------------------------------------------------------------------|
+| GPU reserved memory   |  18432 MiB |  18432 MiB |  18432 MiB |      0 B   |
+|---------------------------------------------------------------------------|
+| Non-releasable memory |     62 MiB |    410 MiB |    211 GiB |    211 GiB |
+|===========================================================================|
+"""
+
 
 @pytest.mark.parametrize(
     ("later", "outcome"), [(None, CANNOT_TELL), (IN_PIECES, NOT), (TOO_MUCH, RECOVERED), (STEADY, CANNOT_TELL)]
@@ -101,6 +120,17 @@ def test_a_fix_is_judged_by_what_was_read_after_it(later: str | None, outcome: s
     if later is not None:
         session.record(Added("later", later))
     assert session.verification(FIX, "oom.fragmentation").outcome == outcome
+
+
+def test_figures_before_and_after_stand_beside_what_is_wanted() -> None:
+    """After: 18432 MiB reserved less 18370 MiB allocated; wanted is less than a tenth of what is reserved, 1843 MiB."""
+    session = begun(IN_PIECES)
+    session.record(Applied(FIX, "oom.fragmentation"))
+    session.record(Added("later", LATER))
+    found = session.verification(FIX, "oom.fragmentation")
+    assert found.outcome == RECOVERED
+    assert found.figures[0] == Compared("allocator.slack_bytes", "not read", "62 MiB", "wanted < 1.80 GiB")
+    assert found.figures[1] == Compared("oom.slack_bytes", "4.87 GiB", "not read", "trouble >= 1.50 GiB")
 
 
 def test_a_fix_that_was_not_carried_out_is_not_judged() -> None:

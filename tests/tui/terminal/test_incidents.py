@@ -11,29 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.probes.artefacts.test_triton_metrics import scrape
-from tests.tui.incident.test_session import IN_PIECES
+from tests.tui.incident.test_session import IN_PIECES, LATER
 from tests.tui.terminal.conftest import Terminal
 
 pytestmark = pytest.mark.xdist_group("terminal")
-
-# What the allocator says a while after the fix: 17.9 GiB in use, 18.0 GiB reserved. Nothing lies about in pieces.
-LATER = """\
-|===========================================================================|
-|                  PyTorch CUDA memory summary, device ID 0                 |
-|---------------------------------------------------------------------------|
-|            CUDA OOMs: 0            |        cudaMalloc retries: 0         |
-|===========================================================================|
-|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |
-|---------------------------------------------------------------------------|
-| Allocated memory      |  18370 MiB |  18420 MiB |    402 GiB |    384 GiB |
-|---------------------------------------------------------------------------|
-| Active memory         |  18370 MiB |  18420 MiB |    402 GiB |    384 GiB |
-|---------------------------------------------------------------------------|
-| GPU reserved memory   |  18432 MiB |  18432 MiB |  18432 MiB |      0 B   |
-|---------------------------------------------------------------------------|
-| Non-releasable memory |     62 MiB |    410 MiB |    211 GiB |    211 GiB |
-|===========================================================================|
-"""
 
 
 def test_out_of_memory_is_fragmentation_and_the_fix_works(terminal: Callable[[], Terminal]) -> None:

@@ -132,4 +132,4 @@ def compared(found: Verification) -> Iterator[Row]:
     """Before and after, figure by figure."""
     yield Row(found.outcome.upper(), found.because, style=OUTCOMES.get(found.outcome, "bold"))
     for one in found.figures:
-        yield Row(f"  {one.fact}", f"{one.before} before, {one.after} after; {one.wanted}", style="")
+        yield Row(f"  {one.fact}", f"{one.before} before, {one.after} after ({one.wanted})", style="")
