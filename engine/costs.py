@@ -18,8 +18,13 @@ TRAINING_UTILISATION = 0.45
 """Share of the dense 16-bit rate that training large models reaches: 44 to 52 % on A100 (Narayanan et al. 2021, arXiv
 2104.04473, table 1)."""
 
-PCIE_SCALING = 0.7
-"""Of linear scaling over GPUs with PCIe only; a rule of thumb that depends on model and batch."""
+NVLINK_SHARE = 1 / 3
+"""Share of the NVLink bandwidth (both directions added) at which GPUs exchange: about 200 of 600 GB/s on eight A100
+(https://github.com/NVIDIA/nccl-tests/issues/149)."""
+
+PCIE_BYTES_PER_SECOND = 20e9
+"""Rate at which GPUs exchange over PCIe 4.0: 20 GB/s where a ring leaves NVLink
+(https://github.com/NVIDIA/nccl-tests/issues/178)."""
 
 BANDWIDTH_UTILISATION = 0.7
 """Share of the device memory bandwidth that reading weights while decoding reaches; a rule of thumb, upper side."""
@@ -73,13 +78,50 @@ def training_hours(work: Work, machine: Machine) -> float | None:
     6 operations per parameter and token (Kaplan et al. 2020, arXiv 2001.08361); adapters do without the gradients of
     the frozen weights (4), and checkpointing adds one forward pass (2).
     """
+    step = _step_seconds(work, machine)
+    if work.tokens is None or step is None or work.serves:
+        return None
+    gpus = machine.gpus * work.hosts
+    return work.tokens / gpus * step / (work.sequence * work.batch * scaling(work, machine)) / 3600
+
+
+def _step_seconds(work: Work, machine: Machine) -> float | None:
+    """Seconds in which one GPU computes a step; None where its rate is not known."""
     rate = machine.tensor16_flops or machine.float32_flops
-    if work.tokens is None or rate is None or work.serves:
+    if rate is None:
         return None
     each = (4.0 if work.method in ("lora", "qlora") else 6.0) + (2.0 if work.checkpointing else 0.0)
-    scaling = PCIE_SCALING if machine.gpus > 1 and machine.nvlink_bytes_per_second is None else 1.0
-    done = machine.gpus * work.hosts * rate * TRAINING_UTILISATION * scaling
-    return each * work.shape.parameters * work.tokens / done / 3600
+    return each * work.shape.parameters * work.sequence * work.batch / (rate * TRAINING_UTILISATION)
+
+
+def exchanged_bytes(work: Work, gpus: int) -> float:
+    """Bytes that a GPU sends in a step: gradients once there and back, with ZeRO-3 and FSDP the weights once more.
+
+    Rajbhandari et al. 2020 (arXiv 1910.02054, section 7): 2 and 3 times the 16-bit size of what is trained.
+    """
+    if gpus == 1:
+        return 0.0
+    if work.method in ("lora", "qlora"):
+        return 2 * 4.0 * adapter_parameters(work.shape, work.rank)
+    divided = work.sharding in (None, "zero3", "fsdp")
+    return (3 if divided else 2) * 2.0 * work.shape.parameters
+
+
+def scaling(work: Work, machine: Machine) -> float:
+    """Share of linear scaling that training on all GPUs reaches, if nothing of the exchange hides behind computing.
+
+    Exchange goes over NVLink or PCIe within a machine, and once more over the network between machines. 1.0 for one
+    GPU, and where the rate of the GPU is not known; a network whose rate is not known counts for nothing.
+    """
+    step = _step_seconds(work, machine)
+    sent = exchanged_bytes(work, machine.gpus * work.hosts)
+    if step is None or work.serves or not sent:
+        return 1.0
+    link = machine.nvlink_bytes_per_second
+    within = sent / (link * NVLINK_SHARE if link is not None else PCIE_BYTES_PER_SECOND) if machine.gpus > 1 else 0.0
+    network = machine.network_bytes_per_second
+    between = sent / network if work.hosts > 1 and network is not None else 0.0
+    return step / (step + within + between)
 
 
 def break_even_discount(hours: float) -> float | None:

@@ -9,7 +9,8 @@ from gpuwhy.engine.selection import Candidate, Choice, Said
 from gpuwhy.engine.workload import memory
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui import rules_stamp
-from gpuwhy.tui.choice_text import cost, estimated, reason
+from gpuwhy.tui.choice_costs import cost
+from gpuwhy.tui.choice_text import estimated, reason
 
 
 def document(kb: KnowledgeBase, choice: Choice) -> dict[str, Any]:

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
 
-from gpuwhy.engine.costs import (
-    HOURS_OF_A_MONTH,
-    INTERRUPTION_HOURS,
-    OLD_PRICE_DAYS,
-    age_days,
-    break_even_discount,
-    checkpoint_seconds,
-    spot,
-    subscription_hours,
-)
 from gpuwhy.engine.deployment import Advice, advise
 from gpuwhy.engine.pricing import KNOWN_ELSEWHERE, KNOWN_HERE
 from gpuwhy.engine.selection import Candidate, Change, Choice, Said
 from gpuwhy.engine.workload import Work, memory
 from gpuwhy.kb.model import KnowledgeBase
-from gpuwhy.kb.offers import Price
 from gpuwhy.kb.units import show
+from gpuwhy.tui.choice_costs import cost, hourly, whole
 from gpuwhy.tui.wording import wrapped
 
 WIDTH = 80
@@ -119,25 +108,12 @@ def brief(choice: Choice, one: Candidate) -> Iterator[tuple[str, str]]:
     if price is None:
         yield "cost", "no price is known"
     else:
-        yield "cost", f"{_hourly(one, price)}{_whole(one)}; list price of {price.date}"
+        yield "cost", f"{hourly(one, price)}{whole(one)}; list price of {price.date}"
     yield "memory", f"{fit(one)} of each GPU"
     yield from (("open", claimed(said)) for said in one.open)
     yield from (("warning", claimed(said)) for said in one.warned)
     if choice.kept and one is choice.kept[0]:
         yield "first", reason(choice)
-
-
-def _hourly(one: Candidate, price: Price) -> str:
-    """`9.53 CNY an hour`, of all machines where there are several."""
-    hour = f"{price.per_hour:.2f} {price.currency} an hour"
-    return hour if one.hosts == 1 else f"{one.hosts} x {hour} ({price.per_hour * one.hosts:,.2f})"
-
-
-def _whole(one: Candidate) -> str:
-    """What the whole work costs, where its hours are known."""
-    if one.cost is None or one.price is None:
-        return ""
-    return f", {one.cost:,.0f} {one.price.currency} for {one.hours:,.0f} h"
 
 
 def line(number: int, one: Candidate, wide: bool) -> str:
@@ -218,69 +194,6 @@ def _for_input(choice: Choice) -> Iterator[tuple[str, str]]:
 def _is_timed(choice: Choice) -> bool:
     """Whether machine types take different times for the work, so that the price of an hour does not rank them."""
     return choice.work.tokens is not None and not choice.work.serves
-
-
-def cost(work: Work, first: Candidate, today: date | None = None) -> Iterator[str]:
-    """What it costs by billing mode, as far as prices are known; they have a date."""
-    price = first.price
-    if price is not None:
-        hour = f"{_hourly(first, price)} paid as you go in {price.region}"
-        yield f"{hour}{_whole(first)}; {_origin(price, today or date.today())}"
-    elif first.elsewhere is not None:
-        known = first.elsewhere
-        yield (
-            f"no price is known here; ranked by the ratio of prices elsewhere: {known.per_hour:.2f} {known.currency} "
-            f"an hour in {known.region}, {_origin(known, today or date.today())}"
-        )
-    else:
-        yield "no price is known; ranked by the ratio of the memory it has to that needed, the closest fit first"
-    yield from _subscription(first)
-    if work.interruptible:
-        yield _on_spot(work, first)
-
-
-def _origin(price: Price, today: date) -> str:
-    """Of what day a price is and where it is from; old ones are flagged."""
-    age = age_days(price, today)
-    converted = f", {price.converted} as you said" if price.converted else ""
-    old = f", {age // 30} months OLD" if age is not None and age >= OLD_PRICE_DAYS else ""
-    if price.source.endswith("-api"):
-        return f"as the provider gave it on {price.date}{old}{converted}"
-    return f"list price of {price.date}{old}, from a third party, currency inferred{converted}: look up today's"
-
-
-def _subscription(first: Candidate) -> Iterator[str]:
-    """Whether a month's subscription pays: from how many hours on, or at which discount."""
-    month, hour, hours = first.subscription, first.price, first.hours
-    if month is not None:
-        even = subscription_hours(month, hour) if hour is not None else None
-        text = f"a month's subscription costs {month.per_hour * HOURS_OF_A_MONTH:,.0f} {month.currency} ({month.date})"
-        if even is not None:
-            text += f" and pays from {even:,.0f} h a month on"
-            text += "" if hours is None else f": {'subscribe' if hours >= even else 'pay as you go'} for {hours:,.0f} h"
-        yield text
-        return
-    discount = break_even_discount(hours) if hours is not None else None
-    if discount is not None:
-        yield f"a month's subscription pays only where it is more than {discount:.0%} cheaper than its 720 hours"
-
-
-def _on_spot(work: Work, first: Candidate) -> str:
-    """How to run on spot machines: checkpoints, rework, and the price below which that pays."""
-    between = work.interruption_hours or INTERRUPTION_HOURS
-    plan = spot(checkpoint_seconds(work, first.machine), between)
-    how = (
-        f"spot: a checkpoint every {plan.checkpoint_every_seconds / 60:.0f} min (Young/Daly, one takes "
-        f"{plan.write_seconds:.0f} s), {plan.overhead_share:.0%} more time for writing, rework and restarts if "
-        f"interrupted every {between:g} h"
-    )
-    if first.spot is None:
-        return f"{how}; it pays below {plan.pays_below_share:.0%} of the price, and no spot price is known"
-    hourly = first.spot.per_hour * (1 + plan.overhead_share)
-    told = (
-        f"{how}; {first.spot.per_hour:.2f} {first.spot.currency} an hour ({first.spot.date}) are {hourly:.2f} with that"
-    )
-    return told + (f", {hourly * first.hours:,.0f} for the whole work" if first.hours is not None else "")
 
 
 def _start(work: Work, advice: Advice) -> Iterator[tuple[str, str]]:

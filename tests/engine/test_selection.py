@@ -12,6 +12,7 @@ from gpuwhy.engine.costs import (
     age_days,
     break_even_discount,
     checkpoint_seconds,
+    scaling,
     spot,
     subscription_hours,
     token_seconds,
@@ -406,9 +407,28 @@ def machine(name: str) -> Any:
 
 
 def test_training_time_is_operations_over_the_rate_that_is_reached() -> None:
-    # 8 x 7e9 x 1e9 / (8 x 312e12 x 0.45) / 3600 = 13.85 h
+    # 8 x 7e9 x 1e9 / (312e12 x 0.45) / 3600 = 110.8 h on one
+    assert training_hours(work("pretrain", 7e9, tokens=1e9), machine("ecs.gn7e-c16g1.4xlarge")) == pytest.approx(
+        110.8, abs=0.1
+    )
+    # a step of 2,048 tokens computes 8 x 7e9 x 2048 / (312e12 x 0.45) = 0.817 s and exchanges 3 x 2 x 7e9 byte at a
+    # third of 600 GB/s in 0.21 s: 110.8 / 8 x 1.027 / 0.817 = 17.4 h
     job = work("pretrain", 7e9, tokens=1e9)
-    assert training_hours(job, machine("ecs.ebmgn7e.32xlarge")) == pytest.approx(13.85, abs=0.01)
+    assert training_hours(job, machine("ecs.ebmgn7e.32xlarge")) == pytest.approx(17.4, abs=0.1)
+
+
+def test_what_gpus_exchange_limits_how_they_scale() -> None:
+    nvlink, pcie = machine("ecs.ebmgn7e.32xlarge"), machine("ecs.gn7i-8x.16xlarge")
+    full = work("finetune", 7e9)
+    # on A10: 8 x 7e9 x 2048 / (125e12 x 0.45) = 2.04 s of computing, 42 GB / 20 GB/s = 2.1 s of exchange
+    assert scaling(full, pcie) == pytest.approx(2.04 / 4.14, abs=0.01)
+    assert scaling(full, nvlink) == pytest.approx(0.817 / 1.027, abs=0.01)
+    assert scaling(replace(full, batch=8), pcie) == pytest.approx(16.31 / 18.41, abs=0.01)
+    assert scaling(work("finetune", 7e9, "lora"), pcie) > 0.9  # adapters alone are exchanged
+    # 16 machines with 160 Gbit/s: 42 GB / 20 GB/s = 2.1 s more
+    ex = machine("ecs.ebmgn7ex.32xlarge")
+    assert scaling(work("pretrain", 7e9, hosts=16), ex) == pytest.approx(0.817 / 3.127, abs=0.01)
+    assert scaling(full, machine("ecs.gn7e-c16g1.4xlarge")) == 1.0
 
 
 def test_an_unknown_bandwidth_gives_no_token_time() -> None:
