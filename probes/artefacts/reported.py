@@ -10,7 +10,8 @@ from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
-from gpuwhy.probes.artefacts.reported_wordings import CLAUSE, DENIED, DOUBT, NEAR, REPORTS, SUPPOSED, Report
+from gpuwhy.probes.artefacts.reported_sentences import CLAUSE, DENIED, DOUBT, NEAR, SUPPOSED, Report
+from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
 NAME = "reported-symptoms"
 HINTS = (

@@ -6,64 +6,7 @@ over, and each kind of symptom counts only in a text about its subject.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gpuwhy.kb.records import dataclass, field
-from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern, later
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a sentence reports. `about` is a pattern that some part of the text must match, in lower case."""
-
-    fact: str
-    about: str
-    patterns: tuple[LazyPattern, ...]
-    shares: Mapping[str, str] = field(default_factory=dict)
-    """Named groups that hold percentages, and the facts that they give."""
-    negative: bool = False
-    """Its own words may be a `not`: `does not use the GPU`, `never exceeds 300 MHz`."""
-    near: str = ""
-    """A pattern that must match within `NEAR` characters, in lower case."""
-    unless: str = ""
-    """A pattern that must not match the clause before, in lower case: `can cause a`, `fixes the`."""
-
-
-NEAR = 300
-
-
-def _report(
-    fact: str,
-    about: str,
-    *patterns: str,
-    shares: Mapping[str, str] | None = None,
-    negative: bool = False,
-    near: str = "",
-    unless: str = "",
-) -> Report:
-    return Report(fact, about, tuple(LazyPattern(one) for one in patterns), shares or {}, negative, near, unless)
-
-
-DOUBT = later(
-    r"\b(?:if|unless|whether|would|could|might|may|should|maybe|perhaps|possibl[ey]|avoid|prevent|instead of|"
-    r"i guess|i (?:think|suspect|wonder)|how (?:to|do|can|should)|i (?:want|would like)|please|feature|"
-    r"no longer|(?:can|is it possible)(?: you| we| i)? (?:make|have|set))\b"
-)
-"""Words before the match, in its sentence, in lower case, that make it no observation."""
-
-DENIED = later(
-    r"\b(?:no(?! matter| idea| doubt)|not(?! only| sure)|never|neither|nor|cannot|hardly|nothing|"
-    r"(?:do|does|did|is|are|was|were|has|have|can|wo)nt)\b|n't\b|\bwithout (?:[\w-]{1,12} )?\Z"
-)
-"""Words that deny a symptom: before the match in its clause, or within it; in lower case."""
-
-CLAUSE = later(
-    r"[,;:()]\s|\s[-\u2013\u2014]{1,2}\s|\b(?:but|and|yet|although|though|because|since|so|then|why|while)\b"
-)
-"""What ends the reach of a denial."""
-
-SUPPOSED = later(r"\b(?:if|whether|would|might)\b")
-"""Words within a match that make it none."""
+from gpuwhy.probes.artefacts.reported_sentences import Report, report
 
 _CALL = r"(?:request|call|invocation|inference|prompt|query|message|action|api call|time)s?"
 _FIRST = r"(?:first|1st|initial)(?:[ -](?:few|two|three|and second|couple of))?"
@@ -111,7 +54,7 @@ _AFFIRMED = r"(?:(?!\b(?:not|never|without|unless|even|still|but)\b|n't)[^\n;])"
 _P2P_OFF = r"NCCL_P2P_DISABLE\b(?! ?[=:]? ?['\"]?(?:0|false|unset)\b)"
 
 REPORTS: tuple[Report, ...] = (
-    _report(
+    report(
         "said.model_reloaded",
         r"\bmodel",
         rf"\b(?:un|re-?)load(?:s|ed|ing)?\b[^\n.]{{0,80}}?\b(?:every|each|per|for (?:each|every)|after)"
@@ -128,7 +71,7 @@ REPORTS: tuple[Report, ...] = (
         r"\bresetting model to expire immediately to make room\b",
         r"\b(?:evicting|swapping out) (?:the )?model\b",
     ),
-    _report(
+    report(
         "said.first_request_slow",
         r"\b(?:infer|predict|serv|request|onnx|tensorrt|engine|model|latency)",
         rf"\b{_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}(?: \w{{1,12}}){{0,4}} (?:is|are|takes?|took|was|were|has|"
@@ -143,7 +86,7 @@ REPORTS: tuple[Report, ...] = (
         r"(?:poor|bad|slow|slower|worse)\b",
         r"\bwarm[- ]?up (?:effect|penalty|cost|latency)\b[^\n.]{0,30}\b(?:exists?|is (?:large|high|there|visible))\b",
     ),
-    _report(
+    report(
         "said.waits_for_data",
         r"\b(?:train|epoch|data ?loader|fine-?tun)",
         r"\b(?:wait(?:s|ed|ing)?|starv(?:es|ed|ing)|idl(?:e|es|ing)) (?:for|of) (?:the )?(?:new |next |more |input )?"
@@ -158,7 +101,7 @@ REPORTS: tuple[Report, ...] = (
         r"\bdata[_ ]?time\b[^\n.]{0,40}?\b(?:increases?|grows?|rises?|(?:goes|gets|becomes) (?:up|longer|higher)"
         r"|is (?:very |too )?(?:large|high|long))\b",
     ),
-    _report(
+    report(
         "said.utilization_swings",
         r"\b(?:train|epoch)",
         rf"{_GPU_USE}\b[^\n.]{{0,80}}?\b{_MOVES}\b[^\n.]{{0,60}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
@@ -168,14 +111,14 @@ REPORTS: tuple[Report, ...] = (
         shares={"one": "said.utilization_one_share", "other": "said.utilization_other_share"},
         negative=True,
     ),
-    _report(
+    report(
         "said.utilization_low",
         r"\b(?:train|epoch)",
         rf"\b(?:very |extremely |quite |too |so )?low {_GPU_USE}",
         rf"{_GPU_USE}(?: rate)?(?: of [^\n.]{{1,40}})? (?:is|was|stays?|remains?)(?: \w{{1,10}}){{0,2}} low\b",
         r"\bGPUs? (?:(?:is|are|was|were|always|often|just|mostly) ){0,3}(?:waits?|waiting) (?:for|on) (?:the )?CPUs?\b",
     ),
-    _report(
+    report(
         "said.memory_grows",
         r"\b(?:gpu|cuda|vram|torch|tensorflow|epoch)",
         rf"{_MEMORY} (?:\w{{1,12}} ){{0,2}}(?:keeps?|kept|continues?) (?:on |to )?{_GROWS}\b",
@@ -183,6 +126,8 @@ REPORTS: tuple[Report, ...] = (
         rf"per|with|as|over)"
         r" (?:\w{1,10} ){0,2}(?:epochs?|iterations?|steps?|batch(?:es)?|time)\b(?![ -]sizes?\b)",
         rf"{_MEMORY} {_SLOWLY} {_GROWS}\b",
+        r"\b(?:gets?|uses?|takes?|consumes?|occup(?:y|ies)|using|taking|consuming) more and more "
+        r"(?:GPU memory|CUDA memory|VRAM|memory (?:of|on) the GPU)\b",
         rf"{_MEMORY} {_GROWS} {_SLOWLY}\b",
         rf"\b{_SLOWLY} (?:ris\w{{1,3}}|increas\w{{1,4}}|grow\w{{1,4}}) (?:of |in )?(?:the )?(?:GPU|CUDA|video|"
         rf"device) (?:memory|ram)\b",
@@ -192,7 +137,7 @@ REPORTS: tuple[Report, ...] = (
         rf"\w{{0,4}}\b[^\n.]{{0,30}}?{_MEMORY} (?:\w{{1,12}} ){{0,2}}{_GROWS}\b",
         rf"{_MEMORY}[^\n.]{{0,20}} {_GROWS} from [0-9][^\n.]{{0,20}} to [0-9]",
     ),
-    _report(
+    report(
         "said.host_memory_grows",
         r"\b(?:train|epoch|iteration|batch|step|data ?loader|torch|tensorflow|gpu)",
         rf"{_HOST_MEMORY} (?:\w{{1,12}} ){{0,2}}(?:keeps?|kept|continues?) (?:on |to )?{_GROWS}\b",
@@ -202,7 +147,7 @@ REPORTS: tuple[Report, ...] = (
         rf"{_HOST_MEMORY} {_SLOWLY} {_GROWS}\b",
         rf"{_HOST_MEMORY} {_GROWS} {_SLOWLY}\b",
     ),
-    _report(
+    report(
         "said.memory_kept",
         r"\b(?:gpu|cuda|vram|nvidia-smi)",
         rf"{_MEMORY} (?:is|was|are|does|do|did|has|still)(?:n['o]?t|(?: still)? not| never) (?:being |be |get |been )?"
@@ -214,14 +159,24 @@ REPORTS: tuple[Report, ...] = (
         rf"\bzombie\b[^\n.]{{0,60}}?\b(?:keeps?|still|holds?|holding|occup\w{{1,5}})\b[^\n.]{{0,40}}?{_MEMORY}",
         negative=True,
     ),
-    _report(
+    report(
+        "said.spills_to_host",
+        r"\b(?:vram|gpu|nvidia)",
+        r"\bshared (?:GPU |video |graphics |V|system )?(?:memory|RAM)\b[^\n.]{0,30}?"
+        r"\b(?:is|was|gets?|being|starts? to be) (?:(?:shown|now|also|being|to|be) ){0,3}"
+        r"(?:used|filled|filling|growing|rising|increas\w{1,4})\b",
+        r"\b(?:uses?|using|used|fills?|spills?|spilling|overflow\w{0,3}|leak\w{0,3}|moves?|offload\w{0,3}) "
+        r"(?:up |over |in ?to |to |on ?to )?(?:the )?shared (?:GPU |video |graphics |V|system )(?:memory|RAM)\b",
+        near=r"\bvram\b|\bwindows\b|\bdedicated\b|\btask manager\b|\bdriver\b",
+    ),
+    report(
         "said.handler_blocks",
         r"\b(?:torchserve|triton|serving|inference server|fastapi|flask|handler|endpoint)\b",
         r"\bGPU (?:is (?:idle|waiting)|waits|idles|cannot start|stays idle|sits idle)\b[^\n.]{0,30}?"
         r"\b(?:while|until|for)\b[^\n.]{0,60}?\b(?:cpu|pre-?process\w{0,3}|post-?process\w{0,3}|decod\w{2,3}|tokeni[sz]\w{1,5})\b",
         r"\b(?:pre|post)-?processing (?:is|takes?|dominates) (?:\w{1,8} ){0,3}?(?:bottleneck|most of|longer than)\b",
     ),
-    _report(
+    report(
         "said.exchange_dominates",
         r"\b(?:gpus|nodes|distributed|ddp|nccl|zero|horovod|fsdp)\b",
         rf"{_EXCHANGE} (?:time |overhead |cost )?(?:\w{{1,12}} ){{0,2}}(?:dominates?|(?:is|was) (?:\w{{1,10}} ){{0,2}}"
@@ -233,7 +188,7 @@ REPORTS: tuple[Report, ...] = (
         r"(?:about |around |over |nearly |~ ?)?(?:[5-9][0-9] ?%|most) of (?:the )?(?:\w{1,10} )?"
         r"(?:time|step|iteration)\b",
     ),
-    _report(
+    report(
         "said.synchronising_takes",
         r"\b(?:gpu|cuda|torch)",
         rf"{_SYNCHRONISES}[^\n.]{{0,40}}?\b(?:takes?|took|costs?|spends?|consumes?)\b (?:\w{{1,10}} ){{0,3}}?"
@@ -243,14 +198,14 @@ REPORTS: tuple[Report, ...] = (
         rf"(?:s|sec|seconds|ms|us|%)|(?:a )?lot of (?:the )?time|most of (?:the |its )?time|a long time)"
         rf" (?:of \w{{1,10}} )?(?:for|in|on|at) (?:the |a )?{_SYNCHRONISES}",
     ),
-    _report(
+    report(
         "said.memory_failure",
         r"\b(?:gpu|cuda|vram|torch|tensorflow|train)",
         r"\b(?:got|gets?|getting|runs?|running|ran|goes|went|hits?|hitting|encounter\w{0,4}|crash\w{0,3}|fail\w{0,3}) "
         r"(?:(?:into|with|an?|the|by|CUDA|GPU|RuntimeError:?) ){0,4}"
         r"(?:out[- ]of[- ]memory(?! trying to allocate)|OOM)\b",
     ),
-    _report(
+    report(
         "said.fails_later",
         r"\b(?:out of memory|oom)\b",
         r"\bafter (?:about |around |maybe |roughly |approximately |some |a few |several )?(?:[0-9]{1,7}|one|two|"
@@ -262,7 +217,7 @@ REPORTS: tuple[Report, ...] = (
         r"(?:begin\w{0,5}|first|start)\b",
         near=r"(?<!no )(?<!without )(?:\bout of memory\b|\boom\b)(?! killer)|\bcrash|\bfail|\bkilled\b",
     ),
-    _report(
+    report(
         "said.some_gpus_spin",
         r"\b(?:gpus|nccl|ddp|distributed)\b",
         r"\bGPUs?\b[^\n]{0,80}?\b100 ?%[^\n]{0,120}?\b(?:remaining|others?|rest|one|two|last|[1-7])"
@@ -271,14 +226,14 @@ REPORTS: tuple[Report, ...] = (
         r"remaining)\b[^\n]{0,60}?\b100 ?%",
         negative=True,
     ),
-    _report(
+    report(
         "said.power_cap_active",
         r"\b(?:gpu|nvidia)",
         r"\bSW[ _]Power[ _]Cap\b['\"`*]{0,2}[^\n.]{0,50}?\b(?:permanent\w{0,2}|always|constant\w{0,2}|is|still|"
         r"stays?|remains?|shows?"
         r"|appears?|active)\b(?! not)",
     ),
-    _report(
+    report(
         "said.clock_stuck",
         r"\b(?:gpu|nvidia)",
         r"\b(?:capped|stuck|pinned|locked|stays?|limited|never (?:leaves?|exceeds?|goes (?:above|over)|rises? "
@@ -286,7 +241,7 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?P<clock>[0-9]{2,4}) ?MHz\b(?:[^\n.]{0,24}?\bmax\w{0,4}(?: clock)?:? (?P<most>[0-9]{3,4}) ?MHz)?",
         negative=True,
     ),
-    _report(
+    report(
         "said.gpu_not_used",
         r"\b(?:gpu|cuda)",
         r"(?<!i am )(?<!i'm )(?<!\bi )(?<!\bwe )(?<!you )(?<!\bdo )(?<!did )"
@@ -303,7 +258,7 @@ REPORTS: tuple[Report, ...] = (
         r"\bno GPU (?:usage|utili[sz]ation|activity)\b",
         negative=True,
     ),
-    _report(
+    report(
         "said.gpu_not_seen",
         r"\b(?:tensorflow|torch|pytorch|jax|keras)",
         r"(?:\b(?:not|never|cannot|unable to|fails? to|failed to)|n'?t) (?:able to )?(?:detect|see|find|"
@@ -316,7 +271,7 @@ REPORTS: tuple[Report, ...] = (
         r"\blist_physical_devices\(['\"]GPU['\"]\)\)?\s{0,4}\[\]",
         negative=True,
     ),
-    _report(
+    report(
         "said.peer_access_avoided",
         r"\b(?:nccl|gpus|acs|p2p)",
         r"\b(?:works?|worked|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|no hang|(?:runs?|running|trains?) "
@@ -332,7 +287,7 @@ REPORTS: tuple[Report, ...] = (
         r"works|worked|helped|able to run|no (?:more )?hang)",
         negative=True,
     ),
-    _report(
+    report(
         "said.hang_at_full_use",
         r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce|tp[0-7]|tensor[- ]parallel)\b",
         r"\b(?:hang(?:s|ing)?|stuck|freez\w{1,3}|frozen|deadlock\w{0,2})"
@@ -345,7 +300,7 @@ REPORTS: tuple[Report, ...] = (
         r"(?: (?:consumption|usage|draw))? (?:\w{1,8} ){0,3}low\b",
         negative=True,
     ),
-    _report(
+    report(
         "said.hangs",
         r"\bnccl (?:info|warn|version)\b",
         r"(?<![0-9] )(?<!debug )(?<!debugging )"
@@ -355,7 +310,7 @@ REPORTS: tuple[Report, ...] = (
         unless=r"\bcan (?:\w{1,12} ){0,1}(?:(?:cause|lead to|result in) (?:an? |the )?)?\Z|"
         r"\b(?:fix|resolve|solve|detect|monitor|catch)(?:e?[sd]|ing)?(?: \w{1,12}){0,2} \Z",
     ),
-    _report(
+    report(
         "said.throttled_by_heat",
         r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
         r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"
@@ -368,7 +323,7 @@ REPORTS: tuple[Report, ...] = (
         r"\bwhen (?:you|it|they|the (?:gpu|card)s?) (?:get|become)s? (?:too )?hot\b[^\n.?]{0,30}?\b(?:slow\w{0,2}|"
         r"throttl(?:es?|ed|ing))\b",
     ),
-    _report(
+    report(
         "said.instances_slow_each_other",
         r"\b(?:serv(?:er|ing)|triton|vllm|sglang|latency|request|inference)",
         rf"\b(?:multi[- ]?{_SERVERS}|{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS})\b[^\n.]{{0,60}}?"
@@ -379,7 +334,7 @@ REPORTS: tuple[Report, ...] = (
         rf"(?:started|running|used|run|launched|loaded)\b[^\n.]{{0,120}}?\b(?:{_WORSE}|latency to (?:spike|rise|"
         rf"increase))",
     ),
-    _report(
+    report(
         "said.slower_with_more_gpus",
         r"\bgpus\b",
         r"\b(?:increas(?:e|ed|ing) the number of GPUs|add(?:ed|ing)? (?:more|another|a second) GPUs?|(?:use|used|using|"
