@@ -31,6 +31,9 @@ DERIVATIONS = "derive.select."
 A100_MACHINE = "ecs.gn7e-c16g1.4xlarge"
 """The smallest machine with an A100 of 80 GB: what others are compared with."""
 
+UNSETTLED = 2
+"""How many times its price a machine type counts on which nothing settles whether it does."""
+
 TOKENS_OPEN = "select.cost.latency-open"
 """The rule that leaves open whether tokens come in time."""
 
@@ -154,14 +157,16 @@ def choose(kb: KnowledgeBase, work: Work) -> Choice:
 
 
 def rank(one: Candidate) -> tuple[int, int, float, int, float, str]:
-    """First what does with the least doubt; whole cards that can simply be had; what has a price, cheapest first.
+    """First what surely does; whole cards that can simply be had; what has a price, cheapest first.
 
+    Of two that may do, one on which small steps settle it may cost up to twice as much as one on which nothing does.
     Without prices the closest fit is first. What a rule lowers stands behind the others of these. Where a region has no
     price of a type, its price elsewhere stands in: the ratio of two types is much the same.
     """
     tier = 0 if one.machine.status == "listed" and not one.machine.is_slice else 2
-    tier += (1 if one.lowered else 0) + 4 * one.doubt
-    return tier, *one.standing, one.machine.gpus, one.spare, one.machine.name
+    tier += (1 if one.lowered else 0) + (4 if one.open else 0)
+    known, money = one.standing
+    return tier, known, money * (UNSETTLED if one.doubt == 2 else 1), one.machine.gpus, one.spare, one.machine.name
 
 
 class _Judge:

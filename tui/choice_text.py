@@ -176,6 +176,8 @@ def reason(choice: Choice) -> str:
     text += f"; {lowered} stand below that are dear for what they compute" if lowered and not first.lowered else ""
     if first.open:
         text += "; it does with small steps (below)" if first.small_steps is not None else "; whether it does is open"
+        settled = sum(one.doubt == 1 for one in choice.kept) if first.doubt == 2 else 0
+        text += f", and {settled} that cost more do with small steps" if settled else ""
     return f"{first.machine.name}: {text}"
 
 

@@ -136,6 +136,15 @@ def test_what_small_steps_settle_comes_before_what_nothing_settles() -> None:
     assert (choice.change.says, choice.change.machine.doubt) == ("int8 weights instead of bf16", 1)
 
 
+def test_certainty_is_not_bought_at_any_price() -> None:
+    # one A100 may do: 16 x 4,096 tokens take 25 to 31 ms there; eight do with small steps, for eight times as much
+    choice = chosen(
+        "serve", 7e9, sequence=4096, concurrency=16, token_seconds=0.03, answer_tokens=500, requests_per_second=2.0
+    )
+    assert choice.kept[0].machine.name == "ecs.gn7e-c16g1.4xlarge"
+    assert any(one.doubt == 1 for one in choice.kept)
+
+
 def test_a_change_for_a_known_price_comes_before_one_for_an_unknown() -> None:
     change = chosen("serve", 32e9).change
     assert change is not None
