@@ -15,10 +15,19 @@ from gpuwhy.kb.texts import PLACEHOLDER, say
 def offers(
     kb: KnowledgeBase, conclusion_id: str, world: World, entity: Entity | None, language: str = "en"
 ) -> tuple[FixOffer, ...]:
-    """The fixes of a conclusion, offered ones first in their order; then those that would not help, with the reason."""
+    """The fixes of a conclusion in their order; after them those of which nothing says that they are for this case.
+
+    Last those that would not help, with the reason.
+    """
     chosen = [fix for fix in kb.fixes.about(conclusion_id) if fix.status != "deprecated"]
-    made = [offer(fix, world, entity or JOB, language) for fix in sorted(chosen, key=lambda fix: (fix.order, fix.id))]
-    return tuple(sorted((one for one in made if one is not None), key=lambda one: not one.offered))
+    about = entity or JOB
+    made = [offer(fix, world, about, language) for fix in sorted(chosen, key=lambda fix: (fix.order, fix.id))]
+    told = [one for one in made if one is not None]
+    return tuple(sorted(told, key=lambda one: (not one.offered, _unsure(one.fix, world, about))))
+
+
+def _unsure(fix: Fix, world: World, entity: Entity) -> bool:
+    return fix.when is not None and _applies(judge(fix.when, world, entity)) is Truth.UNKNOWN
 
 
 def _applies(verdict: Verdict) -> Truth:
