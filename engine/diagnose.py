@@ -10,7 +10,7 @@ from gpuwhy.engine.derive import Derived, derive
 from gpuwhy.engine.fixes import offers
 from gpuwhy.engine.gains import expected_gain
 from gpuwhy.engine.model import Conclusion, Diagnosis, SignatureResult, Status
-from gpuwhy.engine.questions import questions
+from gpuwhy.engine.questions import questions, troubles
 from gpuwhy.engine.signatures import evaluate
 from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import Fact, FactBase
@@ -23,7 +23,8 @@ def diagnose(
 ) -> Diagnosis:
     """The diagnosis of these facts. `ask` False leaves out the search for the next question.
 
-    `areas` are those of the trouble (`slow`, `oom`): questions are asked about it where nothing is known yet.
+    `areas` are those of the trouble (`slow`, `oom`): questions are asked about it where nothing is known yet. Without
+    them it is what is told of it (see `troubles`).
     """
     base = with_catalogue(kb, base)
     world = World(kb.facts, base)
@@ -51,7 +52,7 @@ def reason(
     return Diagnosis(
         conclusions=tuple(standing),
         ruled_out=tuple(one for one in found if one.status is Status.RULED_OUT),
-        questions=questions(kb, base, found, language, areas) if ask else (),
+        questions=questions(kb, base, found, language, areas or troubles(kb, world)) if ask else (),
         gain=expected_gain(kb, world),
         facts=tuple(known.facts()),
         absent=base.absent,

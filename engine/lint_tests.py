@@ -8,6 +8,7 @@ from pathlib import Path
 from gpuwhy.engine.lint_codes import Finding, finding
 from gpuwhy.engine.lint_logic import RULES
 from gpuwhy.engine.rule_cases import TEST_ENDING, AnyRule, Case, cases_beside, cases_file, rules_of
+from gpuwhy.engine.rule_coverage import waits
 from gpuwhy.engine.rule_selftest import does
 from gpuwhy.kb.build import Source
 from gpuwhy.kb.errors import KnowledgeError, Location
@@ -34,18 +35,18 @@ def check(kb: KnowledgeBase, sources: Iterable[Source], folder: Path) -> Iterato
         if not cases:
             yield finding(where, "untested", f"{rule.id} has no test cases")
         else:
-            yield from (finding(where, "thin-tests", f"{rule.id} has {text}") for text in _lacking(rule, cases))
+            yield from (finding(where, "thin-tests", f"{rule.id} has {text}") for text in _lacking(kb, rule, cases))
     yield from _stray(expected, folder)
 
 
-def _lacking(rule: AnyRule, cases: list[Case]) -> Iterator[str]:
+def _lacking(kb: KnowledgeBase, rule: AnyRule, cases: list[Case]) -> Iterator[str]:
     seen = {case.expect for case in cases}
     if not any(does(case) for case in cases):
         yield "no case in which it does what it is for"
     if isinstance(rule, Signature):
         if not seen & {"ruled-out", "silent"}:
             yield "no case in which it is ruled out or silent"
-        if "unknown" not in seen and rule.given != rule.requires:
+        if "unknown" not in seen and waits(kb, rule):
             yield "no case with an unknown fact"
     elif isinstance(rule, Fix) and (rule.when is not None or rule.unless) and "not-offered" not in seen:
         yield "no case in which it is not offered"

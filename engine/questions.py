@@ -16,7 +16,7 @@ from gpuwhy.engine.derive import derive
 from gpuwhy.engine.model import Conclusion, Question, SignatureResult, Status
 from gpuwhy.engine.signatures import evaluate, needs, sources
 from gpuwhy.engine.view import World
-from gpuwhy.kb.conditions import Comparison, Condition, comparisons
+from gpuwhy.kb.conditions import Comparison, Condition, FactRef, comparisons
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
 from gpuwhy.kb.model import EFFORTS, FactSpec, KnowledgeBase, Signature
 from gpuwhy.kb.texts import say
@@ -68,6 +68,13 @@ def questions(
         if any(asked):
             break
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
+
+
+def troubles(kb: KnowledgeBase, world: World) -> frozenset[str]:
+    """The areas of the troubles that are told: a report that work is slow, a failure for lack of memory."""
+    of_troubles = [kb.facts[name] for name in world.known if kb.facts[name].areas]
+    told = [(spec, world.get(FactRef(spec.id), JOB)) for spec in of_troubles]
+    return frozenset(area for spec, fact in told if fact and fact.value is not False for area in spec.areas)
 
 
 def _relevant(kb: KnowledgeBase, base: FactBase) -> FactBase:

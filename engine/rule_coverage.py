@@ -73,6 +73,12 @@ def coverage(kb: KnowledgeBase, rule: AnyRule, cases: Iterable[Case]) -> Coverag
     return found
 
 
+def waits(kb: KnowledgeBase, rule: Signature) -> bool:
+    """Whether a signature that is in play may still wait for a fact: `given` does not have all that decides it."""
+    known = _known_where_given(kb, rule)
+    return rule.given != rule.requires and any(not _read(one) <= known for one in comparisons(rule.requires))
+
+
 def judged(rule: AnyRule, world: World) -> Iterator[Verdict]:
     """The verdicts that decide what a rule says in a world; what nobody looks at is not among them."""
     for entity in world.entities(rule.scope) or [JOB]:

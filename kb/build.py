@@ -312,6 +312,7 @@ def pipeline(stages: Iterable[dict[str, Any]]) -> tuple[Stage, ...]:
 def _fact(plain: dict[str, Any]) -> FactSpec:
     lists: dict[str, Any] = {
         "choices": tuple(plain.get("choices", ())),
+        "areas": tuple(plain.get("areas", ())),
         "answers": tuple(Answer(**one) for one in plain.get("answers", ())),
         "obtain": tuple(Obtain(**one) for one in plain.get("obtain", ())),
     }

@@ -40,6 +40,7 @@ class _Checker:
         self.problems: list[Problem] = []
         self.ids: set[str] = set()
         self.derivations = {one.id: one for one in kb.derivations}
+        self.areas = {name.partition(".")[0] for name in kb.conclusions}
 
     def add(self, code: str, source: Source, path: tuple[str | int, ...], message: str, hint: str = "") -> None:
         self.problems.append(Problem(source.at(*path), message, hint, code))
@@ -126,6 +127,10 @@ class _Checker:
                 )
             if (plain["type"] == "choice") != ("choices" in plain):
                 self.add("bad-fact", source, here, f"`{plain['id']}`: `choices` belongs to type choice, and only there")
+            for place, area in enumerate(plain.get("areas", ())):
+                if area not in self.areas:
+                    hint = f"one of {', '.join(sorted(self.areas))}"
+                    self.add("bad-fact", source, (*here, "areas", place), f"no area `{area}`", hint)
             if "unit" in plain and plain["type"] not in ("number", "integer"):
                 self.add("bad-fact", source, (*here, "unit"), "only numbers have a unit")
 

@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class FactSpec:
-    """A word of the fact vocabulary."""
+    """A word of the fact vocabulary. `areas`: what a person who says it is troubled by, as areas of conclusions."""
 
     id: str
     entity: str
@@ -51,6 +51,7 @@ class FactSpec:
     ask: Text = ""
     answers: tuple[Answer, ...] = ()
     obtain: tuple[Obtain, ...] = ()
+    areas: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:

@@ -10,6 +10,7 @@ from gpuwhy.kb.facts import JOB, Value
 from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
+from gpuwhy.probes.artefacts.quantities import parse_number
 from gpuwhy.probes.artefacts.reported_sentences import CLAUSE, DENIED, DOUBT, NEAR, SUPPOSED, Report
 from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
@@ -19,13 +20,17 @@ HINTS = (
     "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz", "ram", "synchroni",
     "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(", "exchange", "throttl", "hot",
     "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
+    "slow", "train", "latenc", "p9", "inference", "response",
 )  # fmt: skip
 _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
     "said.fails_later": ("job.fails_at_start", False),
 }
-_CLOCKS = {"clock": "said.clock_megahertz", "most": "said.clock_max_megahertz"}
 """Reports that are the answer to a question the vocabulary already asks."""
+_FIGURES = {
+    "clock": "said.clock_megahertz", "most": "said.clock_max_megahertz", "speedup": "said.synthetic_speedup_ratio",
+}  # fmt: skip
+"""Named groups that hold a number, and the facts that they give."""
 _LONGEST = 100_000
 """Characters looked at; reports are written by people."""
 _QUOTED = 160
@@ -125,9 +130,10 @@ def _facts(report: Report, found: re.Match[str], quoted: str) -> Iterator[tuple[
         printed = found.groupdict().get(group)
         if printed and int(printed) <= 100:
             yield share, int(printed) / 100
-    for group, clock in _CLOCKS.items():
-        if printed := found.groupdict().get(group):
-            yield clock, int(printed)
+    for group, figure in _FIGURES.items():
+        number = parse_number(found.groupdict().get(group) or "")
+        if number is not None:
+            yield figure, number
 
 
 def _quoted(whole: str, found: re.Match[str]) -> str:

@@ -53,7 +53,42 @@ _WORSE = (
 _AFFIRMED = r"(?:(?!\b(?:not|never|without|unless|even|still|but)\b|n't)[^\n;])"
 _P2P_OFF = r"NCCL_P2P_DISABLE\b(?! ?[=:]? ?['\"]?(?:0|false|unset)\b)"
 
+_TRAINING = (
+    r"(?:train(?:ing|s)?|fine-?tun\w{1,3}|pre-?training|epochs?|iterations?|steps?|"
+    r"(?:training )?(?:job|script|loop|speed|run))"
+)
+_LATENCY = r"(?:latenc(?:y|ies)|response times?|inference times?|p9[0-9]{1,2})"
+_NO_LOADING = (
+    r"(?:random|synthetic|dummy|fake|constant) (?:input |image )?(?:tensors?|data|inputs?|batch(?:es)?|images?|noise)"
+)
+_FASTER = r"(?P<speedup>[1-9][0-9]{0,2}(?:\.[0-9]{1,2})?) ?(?:x|times) (?:faster|quicker|as fast|speed-?up)"
+
 REPORTS: tuple[Report, ...] = (
+    report(
+        "said.work_slow",
+        r"\b(?:train|tun|epoch|iteration|step|gpu)",
+        rf"(?<!first )\b{_TRAINING}\b[^\n.?]{{0,60}}?\b(?:is|are|was|runs?|goes|got|gets?|became|seems?|takes?) "
+        r"(?:\w{1,12} ){0,3}(?:slow(?:er|ly)?|long(?:er)?|forever|ages)\b",
+        rf"\bslow {_TRAINING}\b",
+        r"\btrain(?:s|ing)? (?:\w{1,12} ){0,3}(?:slowly|slower)\b",
+    ),
+    report(
+        "said.latency_bad",
+        r"\b(?:latenc|p9[0-9]|response|inference|request|serving)",
+        rf"\b{_LATENCY}\b[^\n.?]{{0,60}}?\b(?:jump(?:s|ed)?|spik\w{{1,3}}|jitter\w{{0,3}}|fluctuat\w{{1,4}}|varies|"
+        rf"unstable|increas\w{{1,4}}|rises?|degrad\w{{1,4}}|doubles?|"
+        rf"(?:is|are|gets?|becomes?|goes) (?:\w{{1,10}} ){{0,2}}(?:high(?:er)?|slow(?:er)?|long(?:er)?|bad|up))\b",
+        rf"\b(?:jittery?|spik(?:es?|y)|high|unstable|inconsistent|slow) (?:in |of )?(?:\w{{1,10}} )?"
+        rf"(?:{_LATENCY}|inference)\b",
+        r"\b(?:inference|requests?|responses?|serving)\b[^\n.?]{0,40}?\b(?:is|are|gets?|becomes?|takes?) "
+        r"(?:\w{1,10} ){0,3}(?:slow(?:er)?|too long|very long|jittery)\b",
+    ),
+    report(
+        "said.synthetic_faster",
+        r"\b(?:train|epoch|iteration|step|gpu)",
+        rf"\b{_NO_LOADING}\b[^\n.;]{{0,60}}?\b{_FASTER}\b",
+        rf"\b{_FASTER}\b[^\n.;]{{0,30}}?\b(?:with|on|using|from) {_NO_LOADING}\b",
+    ),
     report(
         "said.model_reloaded",
         r"\bmodel",

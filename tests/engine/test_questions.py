@@ -164,6 +164,15 @@ def test_where_nothing_is_known_the_trouble_says_what_is_asked_about() -> None:
     assert asked_about(specs, ("slow",)) == ["job.flag"]  # it opens the way to either cause
 
 
+def test_a_trouble_that_is_told_says_what_is_asked_about() -> None:
+    specs = askable(job__flag="question")
+    specs["job.mode"] = replace(specs["job.mode"], areas=("slow",))
+    specs["gpu.hot"] = replace(specs["gpu.hot"], areas=("slow",))
+    assert asked_about(specs, (), fact("job.mode", "train")) == ["job.flag"]
+    assert asked_about(specs, ("oom",), fact("job.mode", "train")) == []  # whoever asks knows better
+    assert asked_about(specs, (), fact("gpu.hot", False, gpu(0))) == []  # it is told not to be so
+
+
 PARTS = [derivation("job.share", "job", "job.total / host.cores")]
 
 

@@ -15,6 +15,14 @@ def facts(content: str) -> dict[str, Value]:
 
 
 REPORTED = [
+    ("said.work_slow", "Training my model on a V100 is really slow, what can I check?"),
+    ("said.work_slow", "Each epoch takes very long on our new machine."),
+    ("said.work_slow", "We see slow training on two machines of this type."),
+    ("said.latency_bad", "The p99 latency of our server jumps from 20 ms to 400 ms every few minutes."),
+    ("said.latency_bad", "Under load response times become very high."),
+    ("said.latency_bad", "We see jittery inference with two models."),
+    ("said.synthetic_faster", "When we train on random tensors it is 5x faster."),
+    ("said.synthetic_faster", "A step is 3.5 times faster with synthetic data."),
     ("said.model_reloaded", "The server unloads the model after every request, which takes a minute."),
     ("said.model_reloaded", "It keeps reloading the model although keep_alive is set."),
     ("said.model_reloaded", "The model is frequently reloaded, even within seconds."),
@@ -103,6 +111,7 @@ def test_figures_of_a_report() -> None:
     assert found["said.utilization_other_share"] == 0.85
     assert found["said.clock_megahertz"] == 300
     assert found["said.clock_max_megahertz"] == 1980
+    assert facts("With fake data a step is 2.5x faster.\n")["said.synthetic_speedup_ratio"] == 2.5
 
 
 def test_a_failure_that_comes_late() -> None:
@@ -119,6 +128,13 @@ def test_machines_and_bandwidth_in_a_sentence() -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
+        "Training is not slow at all on this machine.",
+        "Does anybody know how to avoid slow training?",
+        "If the latency increases under load we will buy another GPU.",
+        "The p99 latency is 20 ms, as it should be.",
+        "Training takes 20 minutes per epoch.",
+        "We train on synthetic data.",
+        "The new kernel is 3x faster in this step.",
         "How do I unload the model after every request?",
         "I want the model to be unloaded after each request.",
         "Could it be that the GPU is waiting for data while training?",
