@@ -7,16 +7,33 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 
+async def in_order(field: Widget, event: Key) -> None:
+    """Do what a key means to a field, before the next one comes.
+
+    Textual inserts a sign at once, but asks every widget above before it deletes one: of `Backspace x` that came
+    together, Backspace would delete the x.
+    """
+    mine = field._bindings.key_to_bindings.get(event.key, ())
+    if mine:
+        event.stop()
+        event.prevent_default()
+        await field.run_action(mine[0].action)
+
+
 class Line(Input):
     """One line."""
 
     cursor_blink = reactive(False, init=False)
+
+    async def _on_key(self, event: Key) -> None:
+        await in_order(self, event)
 
 
 class FormLine(Line):
@@ -35,6 +52,9 @@ class Page(TextArea):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id, soft_wrap=False)
+
+    async def _on_key(self, event: Key) -> None:
+        await in_order(self, event)
 
 
 class Pick(Widget, can_focus=True):

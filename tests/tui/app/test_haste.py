@@ -8,6 +8,7 @@ import pytest
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from gpuwhy.tui.app.screens.start import StartScreen
 from gpuwhy.tui.incident import journal as journals
@@ -34,6 +35,20 @@ def test_what_is_closed_before_it_was_drawn_is_closed(opens: str) -> None:
         await pilot.app.run_action(top.active_bindings["escape"].binding.action, top)
         await settled(pilot)
         assert pilot.app.screen is below
+
+    used(act, events=EVENTS)
+
+
+@pytest.mark.parametrize(("opens", "field"), [("open", "#path"), ("paste", "#text")])
+def test_what_is_typed_comes_in_its_order(opens: str, field: str) -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.app.run_action(f"app.{opens}")
+        await settled(pilot)
+        hurried(pilot.app, *"abx", "backspace", "c", "left", "left", "z", "end", "d")
+        await settled(pilot)
+        one = pilot.app.screen.query_one(field)
+        text = one.text if isinstance(one, TextArea) else one.value if isinstance(one, Input) else ""
+        assert text.endswith("azbcd")
 
     used(act, events=EVENTS)
 
