@@ -80,9 +80,9 @@ class GpuwhyApp(RuledApp):
             self.action_resume(self._resume)
         elif self._events:
             self.when_ready(self._demonstrate)
-        self.call_after_refresh(self._begin_work)
 
-    def _begin_work(self) -> None:
+    def on_ready(self) -> None:
+        """The first screen has been painted: reading the rules and looking at the GPUs no longer keeps it waiting."""
         self.run_worker(self._prepare, thread=True, group="prepare", exit_on_error=False)
         self.run_worker(self._glance, thread=True, group="glance", exit_on_error=False)
 
