@@ -43,7 +43,6 @@ because: ["it draws {gpu.power_watts}"]
     "conclusions/watched.yaml": """
 conclusions:
   - {id: slow.compute-bound-test, kind: cause, says: "The card is at work."}
-  - {id: evidence.insufficient, kind: evidence, says: "Nothing decides."}
 """,
 }
 
@@ -58,11 +57,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rules that do not move under the tests: a card that is held back by its power limit is a cause."""
     folder = tmp_path_factory.mktemp("watched-rules")
+    for name in ("facts", "conclusions", "references", "schema"):
+        shutil.copytree(ROOT / "rules" / name, folder / name)
     for name, text in PACK.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    for name in ("facts", "references", "schema"):
-        shutil.copytree(ROOT / "rules" / name, folder / name)
     return folder
 
 

@@ -37,12 +37,7 @@ class Line(Input):
 
 
 class FormLine(Line):
-    """One line of a form: arrow keys go to the line above and below."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "app.focus_next", show=False),
-        Binding("up", "app.focus_previous", show=False),
-    ]
+    """One line of a form."""
 
 
 class Page(TextArea):
@@ -63,8 +58,7 @@ class Pick(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,space", "turn(1)", show=False),
         Binding("left", "turn(-1)", show=False),
-        Binding("down,enter", "app.focus_next", show=False),
-        Binding("up", "app.focus_previous", show=False),
+        Binding("enter", "app.focus_next", show=False),
     ]
     value: reactive[str] = reactive("", init=False)
 
@@ -80,6 +74,9 @@ class Pick(Widget, can_focus=True):
         """The word between arrows, turned round while it has the focus."""
         word = self.value or "default"
         return Content.assemble("‹ ", (word, "reverse" if self.has_focus else ""), " ›")
+
+    async def _on_key(self, event: Key) -> None:
+        await in_order(self, event)
 
     def watch_value(self) -> None:
         """Tell it."""

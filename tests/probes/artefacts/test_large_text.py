@@ -130,10 +130,10 @@ def test_a_pass_that_nobody_asks_for_ends_with_the_diagnosis(tmp_path: Path, mon
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     path = tmp_path / "log"
     write(path, 200_000, {})
-    with Ahead([str(path)]):
-        pass
+    with Ahead([str(path)]) as ahead:
+        ((child, _),) = ahead._running.values()
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(child, os.WNOHANG)
 
 
 def test_a_pass_that_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

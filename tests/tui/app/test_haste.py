@@ -10,6 +10,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from gpuwhy.tui.app.fields import Pick
 from gpuwhy.tui.app.screens.start import StartScreen
 from gpuwhy.tui.incident import journal as journals
 from gpuwhy.tui.incident.events import Added, Started
@@ -71,3 +72,15 @@ def test_a_choice_made_twice_begins_one_incident(keys: tuple[str, ...], state: P
     used(act)
     assert state.is_dir()
     assert len(journals.listed()) == 1
+
+
+def test_what_is_typed_behind_an_arrow_goes_to_the_line_that_it_leads_to() -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("c")
+        await settled(pilot)
+        hurried(pilot.app, "down", "right", "right", "up", "backspace", "backspace", "9", "b")
+        await settled(pilot)
+        assert pilot.app.screen.query_one("#method", Pick).value == "half"
+        assert pilot.app.screen.query_one("#params", Input).value == "9b"
+
+    used(act)

@@ -46,6 +46,9 @@ class ChooseScreen(Screen[None]):
         Binding("f4", "tab('start')", "Cost, start"),
         Binding("f1", "app.help", "Help"),
         Binding("escape", "back", "Back"),
+        # at once, so that what is typed after them goes to the line that they go to
+        Binding("down", "line(1)", show=False, priority=True),
+        Binding("up", "line(-1)", show=False, priority=True),
     ]
 
     def __init__(self, kb: KnowledgeBase, found: Diagnosed) -> None:
@@ -83,6 +86,19 @@ class ChooseScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one("#params").focus()
         self._settling = self.set_timer(SETTLE_SECONDS, self._judge)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Arrow keys go from line to line of the form; elsewhere they mean what they mean there."""
+        return (
+            isinstance(self.focused, FormLine | Pick) if action == "line" else super().check_action(action, parameters)
+        )
+
+    def action_line(self, step: int) -> None:
+        """To the next line of the form, or the one before."""
+        if step > 0:
+            self.focus_next()
+        else:
+            self.focus_previous()
 
     def on_input_changed(self, _: FormLine.Changed) -> None:
         """Judge again once typing has stopped for a moment."""
