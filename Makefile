@@ -31,8 +31,9 @@ run: setup ## Set up if needed, then open the guided diagnosis; without a termin
 		echo "\$$ gpuwhy diagnose $(EXAMPLE)"; \
 		$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1; fi  # 1: a cause was found
 
+# one worker more than there are cores: many tests wait for a server, a terminal or a watched job
 test: setup ## Run all tests on all cores
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n "$$($(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')" --dist loadgroup
 
 check: lint types contracts test ## Everything a change must pass
 
