@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
+# one more than there are cores: many tests wait for a server, a terminal or a watched job
+WORKERS = $(shell $(BIN)/python -c 'import os; print(1 + len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)))')
 EXAMPLE := examples/out-of-memory.txt
 
 .DEFAULT_GOAL := help
@@ -31,9 +33,8 @@ run: setup ## Set up if needed, then open the guided diagnosis; without a termin
 		echo "\$$ gpuwhy diagnose $(EXAMPLE)"; \
 		$(BIN)/gpuwhy diagnose $(EXAMPLE) || test $$? -eq 1; fi  # 1: a cause was found
 
-# one worker more than there are cores: many tests wait for a server, a terminal or a watched job
 test: setup ## Run all tests on all cores
-	$(BIN)/pytest -n "$$($(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')" --dist loadgroup
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: lint types contracts test ## Everything a change must pass
 

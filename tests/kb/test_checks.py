@@ -260,6 +260,12 @@ def test_the_pack_as_written_holds(tmp_path: Path) -> None:
             "facts/all.yaml:10:5: `job.kind`: `choices` belongs to type choice, and only there",
         ),
         (
+            "facts_all",
+            "type: boolean",
+            "type: boolean, areas: [slow, memory]",
+            "facts/all.yaml:8:60: no area `memory` (one of ",
+        ),
+        (
             "pipeline",
             "conclusion: slow.input",
             "conclusion: slow.inputs",
