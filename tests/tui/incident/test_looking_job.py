@@ -51,7 +51,8 @@ def test_it_gives_the_facts_of_the_command_line_and_its_settings(process: int) -
     assert event is not None
     found = {one.id for one in facts_of(event.facts)[0]}
     same = pid_watch.watch(process, 1.0, stop=threading.Event(), specs=load().facts)
-    assert {one.id for one in same.facts} <= found
+    # a disk that rests in one of the two seconds tells nothing
+    assert {one.id for one in same.facts if not one.id.startswith("disk.")} <= found
     told = {one.id: one.value for one in facts_of(event.facts)[0]}
     assert told["allocator.expandable_segments"] is True
 
