@@ -156,6 +156,13 @@ CUDA_ERRORS = (
 BY_CODE = {code: one.fact for one in CUDA_ERRORS for code in one.codes}
 
 _CODE = r"(?P<code>[0-9]{1,3})\b(?!\.?[0-9])"
+AT_START = (
+    rf"\bcudaGetDeviceCount\(\)\.[^\n]{{0,160}}\s{{0,3}}[^\n]{{0,160}}?\bError {_CODE}",
+    rf"\bCUDA initialization[^\n]{{0,300}}?\b[Ee]rror:? {_CODE}",
+)
+"""Where it stands if CUDA was being initialised: no error but want of memory is the program's own there."""
+OUT_OF_MEMORY = 2
+
 CODES: tuple[str, ...] = (
     rf"\bCUDA failure {_CODE}",
     rf"\bCUDA(?: runtime| driver)? error (?:code )?[(\[]?{_CODE}",
@@ -163,16 +170,11 @@ CODES: tuple[str, ...] = (
     rf"\bCUDA error at [^\n]{{1,200}}? code={_CODE}",
     rf"\bcu[A-Za-z]{{2,40}}(?:\(\))?(?: [^\n]{{0,60}}?)? (?:returned|failed:?|failed with(?: error)?(?: "
     rf"code)?) {_CODE}",
-    rf"\bcudaGetDeviceCount\(\)\.[^\n]{{0,160}}\s{{0,3}}[^\n]{{0,160}}?\bError {_CODE}",
-    rf"\bCUDA initialization[^\n]{{0,300}}?\b[Ee]rror:? {_CODE}",
+    *AT_START,
     rf"\bTHCudaCheck FAIL [^\n]{{0,300}}?\berror={_CODE}",
     r"\bcuInit[^\n]{0,80}?\((?P<code>[0-9]{1,3})\)",
 )
 """Where the number of a CUDA error stands; a number alone means nothing."""
-
-AT_START = (CODES[5], CODES[6])
-"""Those of them where CUDA was being initialised: no error but want of memory is the program's own there."""
-OUT_OF_MEMORY = 2
 
 
 def cuda_wordings() -> list[EnvWording]:

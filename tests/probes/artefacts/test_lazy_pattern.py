@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuwhy.probes.artefacts import framework_oom, pytorch_oom_fields, reported_wordings
+from gpuwhy.probes.artefacts import env_messages, framework_oom, pytorch_oom_fields, reported_wordings
+from gpuwhy.probes.artefacts.env_wordings import spaced
 from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern, certain_words, later
 
 SHIPPED = [
     *(one.pattern for one in framework_oom._WORDINGS),
     *(one.pattern for one in pytorch_oom_fields._WORDINGS),
     *(pattern for one in reported_wordings.REPORTS for pattern in one.patterns),
+    *(LazyPattern(spaced(one.written), one.written) for one in env_messages._WORDINGS),
+    *env_messages._CODES,
 ]
 
 
