@@ -161,7 +161,7 @@ def reason(choice: Choice) -> str:
     """Why the first stands first, in the terms by which it was ranked."""
     first = choice.kept[0]
     sure = [one for one in choice.kept if one.doubt == first.doubt]
-    of = f"of {len(sure)} that {'may' if first.open else 'would'} do"
+    of = f"of {len(sure)} that {('would do', 'do with small steps (below)', 'may do')[first.doubt]}"
     known, _ = first.standing
     if known == KNOWN_HERE:
         what = "cost of the whole work" if _is_timed(choice) else "known price"
@@ -174,10 +174,12 @@ def reason(choice: Choice) -> str:
         text = f"no price is compared {of}: it is the closest fit, with {first.spare:.1f} times the memory needed"
     lowered = sum(one.lowered for one in sure)
     text += f"; {lowered} stand below that are dear for what they compute" if lowered and not first.lowered else ""
-    if first.open:
-        text += "; it does with small steps (below)" if first.small_steps is not None else "; whether it does is open"
-        settled = sum(one.doubt == 1 for one in choice.kept) if first.doubt == 2 else 0
-        text += f", and {settled} that cost more do with small steps" if settled else ""
+    if first.doubt == 1:
+        cheaper = sum(one.doubt == 2 and one.standing < first.standing for one in choice.kept)
+        text += f"; of {cheaper} that cost less it is open whether they do" if cheaper else ""
+    elif first.doubt == 2:
+        settled = sum(one.doubt == 1 for one in choice.kept)
+        text += "; whether it does is open" + (f", and {settled} that cost more do with small steps" if settled else "")
     return f"{first.machine.name}: {text}"
 
 
