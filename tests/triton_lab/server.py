@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.ports import free_port
 
 START_SECONDS = 120
 
@@ -40,17 +41,6 @@ def why_not() -> str:
 def _stub(package: Path) -> Path:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return package / "tritonserver" / "python_backend_stubs" / version / "triton_python_backend_stub"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [int(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 @dataclass
@@ -77,7 +67,7 @@ class Server:
     def start(self) -> None:
         """Starts the process on its ports, chosen the first time; does not wait."""
         if not self.http:
-            self.http, self.grpc, self.metrics = free_ports(3)
+            self.http, self.grpc, self.metrics = free_port(), free_port(), free_port()
         found = importlib.util.find_spec("pytriton")
         assert found is not None
         assert found.submodule_search_locations

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 XML = """\
 <?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
@@ -128,9 +130,7 @@ class Servers:
             file.write(f"{host} {kind} {text}\n")
 
     def _name(self, host: str) -> int:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = int(free.getsockname()[1])
+        port = free_port()
         self._write_port(host, port)
         return port
 

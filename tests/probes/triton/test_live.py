@@ -17,6 +17,7 @@ from gpuwhy.probes.gathering import Gathering
 from gpuwhy.probes.triton_http import Address, AddressError, address
 from gpuwhy.probes.triton_live import Target, look
 from gpuwhy.probes.triton_log_follow import Follower
+from tests.ports import free_port
 from tests.probes.artefacts.test_triton_metrics import scrape
 from tests.probes.triton.fake import OK, SHORT, VERSION, index, serving
 
@@ -56,10 +57,7 @@ def test_two_reads_of_the_metrics_are_a_window() -> None:
 
 
 def test_nothing_that_listens_is_a_reason() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    found = seen(at(port))
+    found = seen(at(free_port()))
     assert found.facts == ()
     assert "nothing listens" in reasons(found)["serve.metrics_answered"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -15,6 +14,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+
+from tests.ports import free_port
 
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
 needs_prometheus = pytest.mark.skipif(
@@ -60,13 +61,6 @@ def counting(per_second: float, hours: float = 6.0, reset_before: float | None =
         return (hours - before) * 3600 * per_second + 1000
 
     return shape
-
-
-def free_port() -> int:
-    """A port of loopback that nothing listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.ports import free_port
 from tests.tui.audit.test_audit import audit
 
 polars = pytest.importorskip("polars")
@@ -25,12 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 SECONDS = 600
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def listens(port: int) -> bool:
