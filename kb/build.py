@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gpuwhy.kb import conditions, expressions, outlines
@@ -52,26 +52,27 @@ class Words(Mapping[str, _T]):
 
     def __init__(self, make: Callable[[dict[str, Any]], _T]) -> None:
         self._make = make
-        self._plain: dict[str, dict[str, Any] | tuple[int, int]] = {}
-        self._texts = b""
+        self._plain: dict[str, dict[str, Any] | int] = {}
+        self._bounds: Sequence[int] = ()
+        self._texts = memoryview(b"")
         self._made: dict[str, _T] = {}
 
     def put(self, plain: dict[str, Any]) -> None:
         """Note the data of a word."""
         self._plain[plain["id"]] = plain
 
-    def put_all(self, places: Mapping[str, tuple[int, int]], texts: bytes) -> None:
-        """Note where in `texts` the JSON data of each word starts and ends."""
-        self._plain.update(places)
-        self._texts = texts
+    def put_all(self, names: Iterable[str], bounds: Sequence[int], texts: memoryview) -> None:
+        """Note words by id; the JSON data of each starts in `texts` at its bound and ends at the next one."""
+        self._plain.update(zip(names, range(len(bounds)), strict=False))
+        self._bounds, self._texts = bounds, texts
 
     def __getitem__(self, word: str) -> _T:
         made = self._made.get(word)
         if made is None:
             plain = self._plain[word]
-            made = self._made[word] = self._make(
-                plain if isinstance(plain, dict) else json.loads(self._texts[slice(*plain)])
-            )
+            if isinstance(plain, int):
+                plain = json.loads(str(self._texts[self._bounds[plain] : self._bounds[plain + 1]], "utf-8"))
+            made = self._made[word] = self._make(plain)
         return made
 
     def __contains__(self, word: object) -> bool:

@@ -19,20 +19,22 @@ def default_folder() -> Path:
     return Path(base) / "gpuwhy"
 
 
-def read(path: Path) -> tuple[Any, bytes] | None:
+def read(path: Path) -> tuple[Any, memoryview] | None:
     """The data and the bytes of a cache file; None if there is none, it is not surely ours, or its checksum fails."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
                 return None
-            checksum, _, body = file.read().partition(b"\n")
+            content = file.read()
     except OSError:
         return None
-    if hashlib.sha256(body).hexdigest().encode() != checksum:
+    body = content.find(b"\n") + 1
+    whole = memoryview(content)
+    if hashlib.sha256(whole[body:]).hexdigest().encode() != whole[: max(0, body - 1)]:
         return None
-    data, _, rest = body.partition(b"\n")
-    return json.loads(data), rest
+    rest = content.find(b"\n", body) + 1
+    return json.loads(content[body:rest]), whole[rest:]
 
 
 def write(path: Path, data: Any, rest: bytes = b"") -> None:

@@ -2,8 +2,9 @@
 
 An index `{version, packs, facts, conclusions, references, derivations, signatures, fixes, selections, catalogue,
 pipeline}` comes with the JSON texts of all words, rules and catalogue files, one after another; the index says where
-each starts and ends. Words are `[start, end]` by id, rules `[id, about, reads, gate, file, start, end]`, catalogue
-files `[sections, start, end]`. A scope that was inferred is in the text.
+each starts and ends. Words are `[ids, bounds]`, the ids in one string and the text of each between two bounds; rules
+`[id, about, reads, gate, file, start, end]`, catalogue files `[sections, start, end]`. A scope that was inferred is in
+the text.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def pack(kb: KnowledgeBase, sources: Iterable[Source]) -> tuple[dict[str, Any], 
     index: dict[str, Any] = {"version": kb.version, "packs": [_plain_pack(one) for one in kb.packs]}
     for kind in _WORDS:
         words = [word for source in found if source.kind == kind for word in source.data[kind]]
-        index[kind] = {word["id"]: _put(texts, word) for word in words}
+        by_id = {word["id"]: word for word in words}
+        bounds = [len(texts), *(_put(texts, word)[1] for word in by_id.values())]
+        index[kind] = [" ".join(by_id), bounds]
     index["derivations"] = _entries(kb.derivations, rules, texts)
     index["signatures"] = _entries(kb.signatures, rules, texts)
     index["fixes"] = _entries(kb.fixes, rules, texts)
@@ -68,13 +71,14 @@ def _put(texts: bytearray, plain: Any) -> tuple[int, int]:
     return start, len(texts)
 
 
-def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
+def unpack(index: dict[str, Any], texts: memoryview, digest: str) -> KnowledgeBase:
     """The knowledge base of an index and its texts. Rules and words are made when they are looked up."""
     builder = Builder(())
     words: tuple[tuple[str, Words[Any]], ...]
     words = (("facts", builder.facts), ("conclusions", builder.conclusions), ("references", builder.references))
     for kind, into in words:
-        into.put_all(index[kind], texts)
+        ids, bounds = index[kind]
+        into.put_all(ids.split(), bounds, texts)
     return KnowledgeBase(
         version=index["version"],
         digest=digest,
@@ -93,19 +97,19 @@ def unpack(index: dict[str, Any], texts: bytes, digest: str) -> KnowledgeBase:
     )
 
 
-def _rules(kind: str, index: dict[str, Any], texts: bytes, make: Callable[[Source], _R]) -> Rules[_R]:
+def _rules(kind: str, index: dict[str, Any], texts: memoryview, make: Callable[[Source], _R]) -> Rules[_R]:
     entries = index[kind]
 
     def made(number: int) -> _R:
         *_, file, start, end = entries[number]
-        return make(Source(kind, file, json.loads(texts[start:end]), _nowhere))
+        return make(Source(kind, file, _json(texts, start, end), _nowhere))
 
     outlines = [Outline(name, tuple(about), tuple(reads), gate) for name, about, reads, gate, *_ in entries]
     return Rules(outlines, made)
 
 
-def _json(texts: bytes, start: int, end: int) -> Any:
-    return json.loads(texts[start:end])
+def _json(texts: memoryview, start: int, end: int) -> Any:
+    return json.loads(str(texts[start:end], "utf-8"))
 
 
 def _nowhere(*_path: str | int) -> Location:

@@ -88,6 +88,61 @@ def test_a_renamed_or_added_file_is_seen(pack: Path, cache: Path, compiled: list
     assert compiled == [pack] * 3
 
 
+def settle(pack: Path) -> None:
+    """Give all files and folders a time long ago, as those of an installed pack have."""
+    for path in (pack, *pack.rglob("*")):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def add(pack: Path) -> None:
+    (pack / "facts" / "empty" / "more.yaml").write_text(
+        'facts:\n  - {id: job.more, entity: job, type: text, says: "More."}\n', "utf-8"
+    )
+
+
+def rename(pack: Path) -> None:
+    (pack / "facts" / "all.yaml").rename(pack / "facts" / "every.yaml")
+
+
+def take_away(pack: Path) -> None:
+    (pack / "fixes").rename(pack / "unused")
+
+
+def put_another_in_its_place(pack: Path) -> None:
+    path = pack / "facts" / "all.yaml"
+    other = pack / "other"
+    other.write_text(path.read_text().replace("Asked for.", "Wanted it."))
+    os.utime(other, (1_700_000_000, 1_700_000_000))
+    other.replace(path)  # as editors do; size and time are the same
+
+
+def write_in_place(pack: Path) -> None:
+    path = pack / "facts" / "all.yaml"
+    path.write_text(path.read_text().replace("Asked for.", "Wanted it."))
+
+
+@pytest.mark.parametrize("touch", [add, rename, take_away, put_another_in_its_place, write_in_place])
+def test_files_untouched_for_long_are_not_read_again_until_they_are_touched(
+    pack: Path, cache: Path, compiled: list[Path], monkeypatch: pytest.MonkeyPatch, touch: Callable[[Path], None]
+) -> None:
+    (pack / "facts" / "empty").mkdir()
+    settle(pack)
+    read: list[Path] = []
+    whole = loading._contents
+
+    def noted(folder: Path) -> dict[str, bytes]:
+        read.append(folder)
+        return whole(folder)
+
+    monkeypatch.setattr(loading, "_contents", noted)
+    first = load(pack, cache)
+    assert load(pack, cache) == first
+    assert read == [pack]
+    touch(pack)
+    assert load(pack, cache) != first
+    assert compiled == [pack, pack]
+
+
 def test_files_of_no_kind_and_tests_are_not_knowledge(pack: Path) -> None:
     for name in ("signatures/oom/pieces.test.yaml", "notes.yaml", "facts/readme.txt", "other/a.yaml"):
         (pack / name).parent.mkdir(exist_ok=True)
