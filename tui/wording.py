@@ -74,7 +74,7 @@ def where(fact: Fact) -> str:
     """Where a fact comes from, in a few words."""
     kind = fact.origin.kind.value
     if kind == "person":
-        return "your answer"
+        return "your answer" if fact.origin.line is None else f"{fact.origin.where()}, as said"
     if kind == "assumed":
         return "assumed"
     return fact.origin.where()

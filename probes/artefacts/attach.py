@@ -51,8 +51,8 @@ def attach(extracts: Extracts, specs: Mapping[str, FactSpec]) -> tuple[list[Fact
     return facts, absent, odd
 
 
-def _origin(name: str, line: int | None, text: str | None) -> Origin:
-    return Origin(OriginKind.ARTEFACT, name, line, text)
+def _origin(name: str, line: int | None, text: str | None, said: bool = False) -> Origin:
+    return Origin(OriginKind.PERSON if said else OriginKind.ARTEFACT, name, line, text)
 
 
 def _fact(reading: Reading, entity: Entity, name: str, specs: Mapping[str, FactSpec]) -> Fact | None:
@@ -62,7 +62,7 @@ def _fact(reading: Reading, entity: Entity, name: str, specs: Mapping[str, FactS
     value = typed(reading.value, spec)
     if value is None:
         return None
-    origin = _origin(name, reading.line, reading.text)
+    origin = _origin(name, reading.line, reading.text, reading.said)
     return Fact(reading.fact, value, spec.unit, entity, origin, reading.observed_at, reading.window_seconds)
 
 

@@ -55,7 +55,10 @@ def once(scan: Callable[[Text], Iterable[Extract]]) -> Callable[[Text], tuple[Ex
 
 @dataclass(frozen=True)
 class Reading:
-    """One value read from an artefact, in the vocabulary's unit of its fact (bytes, seconds, a share of 1, …)."""
+    """One value read from an artefact, in the vocabulary's unit of its fact (bytes, seconds, a share of 1, …).
+
+    `said`: no tool printed it, a person states it in a sentence; what a tool printed of the same thing wins.
+    """
 
     fact: str
     value: Value
@@ -64,6 +67,7 @@ class Reading:
     entity: Entity = HOST
     observed_at: str | None = None
     window_seconds: float | None = None
+    said: bool = False
 
 
 @dataclass(frozen=True)

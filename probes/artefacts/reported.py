@@ -11,7 +11,8 @@ from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
 from gpuwhy.probes.artefacts.quantities import parse_number
-from gpuwhy.probes.artefacts.reported_sentences import CLAUSE, DENIED, DOUBT, NEAR, SUPPOSED, Report
+from gpuwhy.probes.artefacts.reported_chinese import REPORTS as CHINESE
+from gpuwhy.probes.artefacts.reported_sentences import NEAR, Report, observed, sentence_of
 from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
 NAME = "reported-symptoms"
@@ -21,6 +22,7 @@ HINTS = (
     "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(", "exchange", "throttl", "hot",
     "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
     "slow", "train", "latenc", "p9", "inference", "response",
+    "训练", "推理", "显存", "显卡", "掉卡", "驱动", "内存", "延迟", "卡住", "多卡",
 )  # fmt: skip
 _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
@@ -33,11 +35,8 @@ _FIGURES = {
 """Named groups that hold a number, and the facts that they give."""
 _LONGEST = 100_000
 """Characters looked at; reports are written by people."""
-_QUOTED = 160
 _MOST = 8
 """Matches of one pattern that are weighed."""
-_SENTENCE = later(r"[.!?\n]\s|\n|^")
-_SPACE = later(r"\s{1,40}")
 _NODES = later(
     r"\b(?:multi[- ]?nodes?[^\n.]{0,20}?|on|across|with|between|using|over|submitted an?|have)[ (]{1,2}"
     r"(?P<count>[2-9]|[1-9][0-9]{1,3}|two|three|four|eight)[- ](?:\w{1,10} )?(?:nodes?|machines|servers|hosts)\b",
@@ -50,6 +49,7 @@ _BUS = later(
     r"(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
     re.IGNORECASE,
 )
+_CHINESE = later(r"[\u4e00-\u9fff]")
 _WORDS = {"two": 2, "three": 3, "four": 4, "eight": 8}
 
 
@@ -60,22 +60,22 @@ def scan(text: Text) -> Iterator[Extract]:
     lowered = whole.lower()
     readings: dict[str, Reading] = {}
     claimed: set[int] = set()
-    for report in REPORTS:
+    for report in (*REPORTS, *CHINESE) if _CHINESE.search(whole) else REPORTS:
         found = _first(report, whole, lowered)
         if found is None:
             continue
-        for fact, value in _facts(report, found, _quoted(whole, found)):
-            readings.setdefault(fact, Reading(fact, value, flow.number(found.start()), _quoted(whole, found), JOB))
+        for fact, value in _facts(report, found, sentence_of(whole, found)):
+            readings.setdefault(fact, Reading(fact, value, flow.number(found.start()), sentence_of(whole, found), JOB))
         claimed |= flow.numbers(found.start(), found.end())
     if "bus" in lowered and (pace := _told(_BUS, whole, lowered)):
         rate = float(pace["rate"]) * (1e9 if pace["unit"].startswith("GB") else 1.25e8)
         number = flow.number(pace.start())
         fact = "comm.bus_bandwidth_average_bytes_per_second"
-        readings[fact] = Reading(fact, rate, number, _quoted(whole, pace), JOB)
+        readings[fact] = Reading(fact, rate, number, sentence_of(whole, pace), JOB)
     if "nccl" in lowered and (nodes := _told(_NODES, whole, lowered)):
         count = _WORDS.get(nodes["count"].lower()) or int(nodes["count"])
         number = flow.number(nodes.start())
-        readings["comm.node_count"] = Reading("comm.node_count", count, number, _quoted(whole, nodes), JOB)
+        readings["comm.node_count"] = Reading("comm.node_count", count, number, sentence_of(whole, nodes), JOB)
     if readings:
         yield Extract(NAME, tuple(readings.values()), claimed=frozenset(claimed))
 
@@ -88,22 +88,13 @@ def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
         found
         for pattern in report.patterns
         for found in islice(pattern.finditer(whole, lowered), _MOST)
-        if _observed(found, lowered, report.negative, report.unless) and _near(report, found, lowered)
+        if observed(found, lowered, report.negative, report.unless) and _near(report, found, lowered)
     ]
     return min(told, key=_order, default=None)
 
 
 def _told(pattern: re.Pattern[str], whole: str, lowered: str) -> re.Match[str] | None:
-    return next((one for one in islice(pattern.finditer(whole), _MOST) if _observed(one, lowered, True)), None)
-
-
-def _observed(found: re.Match[str], lowered: str, negative: bool, unless: str = "") -> bool:
-    """Whether a match is an observation: not supposed, asked or denied, by itself or by what stands before it."""
-    before, own = _before(lowered, found.start()), found[0].lower()
-    if DOUBT.search(before) or SUPPOSED.search(own) or (not negative and DENIED.search(own)):
-        return False
-    clause = max((one.end() for one in CLAUSE.finditer(before)), default=0)
-    return DENIED.search(before[clause:]) is None and not (unless and re.search(unless, before[clause:]))
+    return next((one for one in islice(pattern.finditer(whole), _MOST) if observed(one, lowered, True)), None)
 
 
 def _near(report: Report, found: re.Match[str], lowered: str) -> bool:
@@ -114,13 +105,6 @@ def _near(report: Report, found: re.Match[str], lowered: str) -> bool:
 def _order(found: re.Match[str]) -> tuple[int, int]:
     """Those that give most figures first, then those that stand first."""
     return -sum(1 for printed in found.groups() if printed), found.start()
-
-
-def _before(lowered: str, start: int) -> str:
-    """The part of the sentence before a position."""
-    window = lowered[max(0, start - 200) : start]
-    cut = max((found.end() for found in _SENTENCE.finditer(window)), default=0)
-    return window[cut:]
 
 
 def _facts(report: Report, found: re.Match[str], quoted: str) -> Iterator[tuple[str, Value]]:
@@ -134,14 +118,6 @@ def _facts(report: Report, found: re.Match[str], quoted: str) -> Iterator[tuple[
         number = parse_number(found.groupdict().get(group) or "")
         if number is not None:
             yield figure, number
-
-
-def _quoted(whole: str, found: re.Match[str]) -> str:
-    start = whole.rfind("\n", 0, found.start()) + 1
-    end = whole.find("\n", found.end())
-    if found.end() - start > _QUOTED:
-        start = found.start()
-    return _SPACE.sub(" ", whole[start : end if end > 0 else None].strip())[:_QUOTED]
 
 
 FORMAT = TextFormat(NAME, "Symptoms that people report", HINTS, scan)

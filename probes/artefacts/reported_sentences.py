@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from gpuwhy.kb.records import dataclass, field
@@ -45,19 +46,50 @@ DOUBT = later(
     r"\b(?:if|unless|whether|would|could|might|may|should|maybe|perhaps|possibl[ey]|avoid|prevent|instead of|"
     r"i guess|i (?:think|suspect|wonder)|how (?:to|do|can|should)|i (?:want|would like)|please|feature|"
     r"no longer|(?:can|is it possible)(?: you| we| i)? (?:make|have|set))\b"
+    r"|如果|是否|可能|怀疑|会不会|怎么|如何|应该|避免|防止|以免|假如|要是"
 )
 """Words before the match, in its sentence, in lower case, that make it no observation."""
 
 DENIED = later(
     r"\b(?:no(?! matter| idea| doubt)|not(?! only| sure)|never|neither|nor|cannot|hardly|nothing|"
     r"(?:do|does|did|is|are|was|were|has|have|can|wo)nt)\b|n't\b|\bwithout (?:[\w-]{1,12} )?\Z"
+    r"|没有|并不|并没|不是|未出现|未发现|不会|不再|不存在"
 )
 """Words that deny a symptom: before the match in its clause, or within it; in lower case."""
 
 CLAUSE = later(
-    r"[,;:()]\s|\s[-\u2013\u2014]{1,2}\s|\b(?:but|and|yet|although|though|because|since|so|then|why|while)\b"
+    r"[,;:()]\s|[，、：（）]|但是?|不过|可是|\s[-\u2013\u2014]{1,2}\s|\b(?:but|and|yet|although|though|because|since|so|then|why|while)\b"
 )
 """What ends the reach of a denial."""
 
 SUPPOSED = later(r"\b(?:if|whether|would|might)\b")
 """Words within a match that make it none."""
+
+_QUOTED = 160
+_SENTENCE = later(r"[.!?\n]\s|[。！？；]|\n|^")
+_SPACE = later(r"\s{1,40}")
+
+
+def observed(found: re.Match[str], lowered: str, negative: bool, unless: str = "") -> bool:
+    """Whether a match is an observation: not supposed, asked or denied, by itself or by what stands before it."""
+    before, own = _before(lowered, found.start()), found[0].lower()
+    if DOUBT.search(before) or SUPPOSED.search(own) or (not negative and DENIED.search(own)):
+        return False
+    clause = max((one.end() for one in CLAUSE.finditer(before)), default=0)
+    return DENIED.search(before[clause:]) is None and not (unless and re.search(unless, before[clause:]))
+
+
+def _before(lowered: str, start: int) -> str:
+    """The part of the sentence before a position."""
+    window = lowered[max(0, start - 200) : start]
+    cut = max((found.end() for found in _SENTENCE.finditer(window)), default=0)
+    return window[cut:]
+
+
+def sentence_of(whole: str, found: re.Match[str]) -> str:
+    """The line that a match stands in, or what follows from the match on where that is long."""
+    start = whole.rfind("\n", 0, found.start()) + 1
+    end = whole.find("\n", found.end())
+    if found.end() - start > _QUOTED:
+        start = found.start()
+    return _SPACE.sub(" ", whole[start : end if end > 0 else None].strip())[:_QUOTED]
