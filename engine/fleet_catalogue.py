@@ -13,7 +13,6 @@ from gpuwhy.engine.sheet_values import (
     OF_ROWS,
     UNKNOWN,
     Value,
-    as_series,
     column,
     constant,
     dtype_of,
@@ -33,71 +32,95 @@ class Following:
 
 
 class Lookup:
-    """The facts that follow from the values of key columns, in each row of a sheet."""
+    """The facts that follow from the values of key columns. `describe` is asked once for each combination, ever."""
 
-    def __init__(self, sheet: Sheet, following: Following) -> None:
-        self._sheet = sheet
-        self._following = following
-        self._read = [sheet.col(key) for key in following.keys]
+    def __init__(self, following: Following) -> None:
+        self.following = following
         self._described: dict[tuple[Any, ...], Mapping[str, Any]] = {}
-        self._frame: Any = None
-        self._level = CONSTANT
-        self._codes: Any = None
-        self._rows: dict[int, Mapping[str, Any]] = {}
 
-    def load(self, frame: Any) -> None:
-        """Other rows."""
-        self._frame, self._codes = frame, None
+    def row(self, key: Sequence[Any]) -> Mapping[str, Any]:
+        """The facts for one combination."""
+        whole = tuple(key)
+        found = self._described.get(whole)
+        if found is None:
+            found = self.following.describe(dict(zip(self.following.keys, whole, strict=True)))
+            self._described[whole] = found
+        return found
+
+
+class Found:
+    """The facts of a lookup in each row of a sheet: `codes` number the combinations that are there."""
+
+    def __init__(self, sheet: Sheet, lookup: Lookup, read: Sequence[Node]) -> None:
+        import polars
+
+        keys = [_numbered(sheet, node) for node in read]
+        self._level = max(one.level for one in keys)
+        codes = polars.zeros(sheet.size(self._level), dtype=polars.UInt64, eager=True)
+        for one in keys:
+            if one.level:
+                codes = codes * (one.most + 1) + sheet.at(self._level, Value(one.level, one.codes))
+                if int(codes.max()) >= _MOST_CODES:
+                    codes = codes.rank("dense").cast(polars.UInt64) - 1
+        at = codes.arg_unique()
+        told = [self._told(sheet, one, at) for one in keys]
+        self._rows = {number: lookup.row(key) for number, *key in zip(codes[at].to_list(), *told, strict=True)}
+        self._codes = codes.cast(polars.UInt32)
+        self._most, others = int(codes[0]) if len(codes) else 0, codes != codes[0]
+        self._others = others.arg_true() if 8 * int(others.sum()) < len(codes) else None
 
     def value(self, name: str, kind: type) -> Value:
         """A fact in each row."""
         import polars
 
-        if self._codes is None:
-            self._code()
         found = {code: row.get(name) for code, row in self._rows.items()}
         distinct = set(found.values())
         if len(distinct) < 2:
             return constant(distinct.pop()) if distinct else UNKNOWN
-        table = [found.get(code) for code in range(max(found) + 1)]
-        return column(self._level, polars.Series(table, dtype=dtype_of(kind))[self._codes])
+        table = polars.Series([found.get(code) for code in range(max(found) + 1)], dtype=dtype_of(kind))
+        if self._others is None:
+            return column(self._level, table[self._codes])
+        whole = polars.repeat(found[self._most], len(self._codes), dtype=table.dtype, eager=True)
+        return column(self._level, whole.scatter(self._others, table[self._codes[self._others]]))
 
-    def _code(self) -> None:
-        """Numbers the combinations of key values: one number for a host where its rows do not differ."""
-        import polars
+    def _told(self, sheet: Sheet, one: Numbered, at: Any) -> list[Any]:
+        """The values of a key column in these places."""
+        if not one.level:
+            return [one.data] * len(at)
+        values: list[Any] = sheet.at(self._level, Value(one.level, one.data))[at].to_list()
+        return values
 
-        values = [self._of_hosts(self._sheet.evaluate(node)) for node in self._read]
-        level = self._level = max(one.level for one in values)
-        size = {CONSTANT: 1, OF_HOSTS: self._sheet.groups.count, OF_ROWS: len(self._frame)}[level]
-        codes = polars.zeros(size, dtype=polars.UInt32, eager=True)
-        columns = []
-        for value, node in zip(values, self._read, strict=True):
-            columns.append(self._sheet.at(level, value) if value.level else as_series(value.data, node.kind))
-            if value.level:
-                one = _codes_of(value.data)
-                one = self._sheet.groups.spread(one) if value.level != level else one
-                codes = codes * (int(one.max()) + 1) + one
-                if int(codes.max()) >= _MOST_CODES:
-                    codes = codes.rank("dense") - 1
-        at = codes.arg_unique()
-        keys = [(one[at] if len(one) > 1 else one).to_list() for one in columns]
-        keys = [one * len(at) if len(one) < len(at) else one for one in keys]
-        self._rows = {number: self._row(key) for number, *key in zip(codes[at].to_list(), *keys, strict=True)}
-        self._codes = codes
 
-    def _of_hosts(self, value: Value) -> Value:
-        """The value with one for each host, where the rows of every host have the same."""
-        if value.level != OF_ROWS or value.data.null_count():
-            return value
-        first = self._sheet.groups.first(value.data)
-        same = self._sheet.groups.spread(first) == value.data
-        return Value(OF_HOSTS, first) if same.all() else value
+class Numbered:
+    """A key column with a number for each of its values, 0 where there is none; `most` is the greatest number."""
 
-    def _row(self, key: Sequence[Any]) -> Mapping[str, Any]:
-        whole = tuple(key)
-        if whole not in self._described:
-            self._described[whole] = self._following.describe(dict(zip(self._following.keys, whole, strict=True)))
-        return self._described[whole]
+    __slots__ = ("codes", "data", "level", "most")
+
+    def __init__(self, level: int, data: Any, codes: Any) -> None:
+        self.level = level
+        self.data = data
+        self.codes = codes
+        self.most = int(codes.max()) if level else 0
+
+
+def _numbered(sheet: Sheet, node: Node) -> Numbered:
+    """The numbers of a key column: one for each host where its rows do not differ. Counted once for all lookups."""
+    found = sheet.notes.get(node.number)
+    if found is None:
+        value = sheet.evaluate(node)
+        found = sheet.notes[node.number] = _counted(sheet, value)
+    return found
+
+
+def _counted(sheet: Sheet, value: Value) -> Numbered:
+    level, data = value.level, value.data
+    if level == CONSTANT:
+        return Numbered(level, data, None)
+    if level == OF_ROWS and not data.null_count():
+        first = sheet.groups.first(data)
+        if (sheet.groups.spread(first) == data).all():
+            level, data = OF_HOSTS, first
+    return Numbered(level, data, _codes_of(data))
 
 
 def _codes_of(series: Any) -> Any:
@@ -106,30 +129,35 @@ def _codes_of(series: Any) -> Any:
 
     there = series.is_not_null()
     words = series.filter(there) if series.null_count() else series
-    words = words if words.dtype == polars.String else words.cast(polars.String)
-    codes = words.rank("dense").cast(polars.UInt32)
+    if words.dtype == polars.String:
+        codes = words.cast(polars.Categorical).to_physical().cast(polars.UInt32) + 1
+    else:
+        codes = words.cast(polars.String).rank("dense").cast(polars.UInt32)
     if not series.null_count():
         return codes
     return polars.zeros(len(series), dtype=polars.UInt32, eager=True).scatter(there.arg_true(), codes)
 
 
 class Looked(Node):
-    """A fact of a lookup; `detail` is the lookup and the name."""
+    """A fact of a lookup; `detail` is the lookup, the nodes of its keys by number, and the name of the fact."""
 
     __slots__ = ()
 
     def of(self, values: list[Value]) -> Value:
         """The fact in each row."""
         del values
-        lookup, name = self.detail
-        found: Value = lookup.value(name, self.kind)
-        return found
+        lookup, keys, name = self.detail
+        found = self.sheet.notes.get(lookup)
+        if found is None:
+            found = Found(self.sheet, lookup, [self.sheet.numbered(number) for number in keys])
+            self.sheet.notes[lookup] = found
+        value: Value = found.value(name, self.kind)
+        return value
 
 
-def bind(sheet: Sheet, following: Following) -> Lookup:
-    """Names the facts that follow, and gives what looks them up; what a table says of itself comes first."""
-    lookup = Lookup(sheet, following)
+def bind(sheet: Sheet, following: Following) -> None:
+    """Names the facts that follow, looked up as needed; what a table says of itself comes first."""
+    lookup, keys = Lookup(following), tuple(sheet.col(key).number for key in following.keys)
     for name in sorted(following.kinds):
-        found = sheet.node(Looked, (), (lookup, name), following.kinds[name])
+        found = sheet.node(Looked, (), (lookup, keys, name), following.kinds[name])
         sheet.bind({name: sheet.first_known(sheet.col(name), found) if name in sheet.names else found})
-    return lookup

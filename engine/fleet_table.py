@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from gpuwhy.engine.catalogue import described
 from gpuwhy.engine.columns import Expr, Specs, Table, derive
 from gpuwhy.engine.fleet import LABELS, conclusions, read_facts
-from gpuwhy.engine.fleet_catalogue import Following, Lookup, bind
+from gpuwhy.engine.fleet_catalogue import Following, bind
 from gpuwhy.engine.fleet_peers import add_peer_ranks, compared, medians, peer_facts
 from gpuwhy.engine.peers import UTILIZATION, Peers
 from gpuwhy.engine.sheet import Sheet
@@ -108,34 +108,34 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
 class TableJudge:
     """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them.
 
-    `peers`: the medians of the fleet that its GPUs are compared with.
+    `peers`: the medians of the fleet that its GPUs are compared with. Several portions may be judged at a time, each by
+    a thread of its own, once the first is.
     """
 
     def __init__(self, kb: KnowledgeBase, peers: Peers) -> None:
         self._kb = kb
         self._peers = peers
-        self._sheet: Sheet | None = None
-        self._lookups: list[Lookup] = []
-        self._ranks: dict[str, Node] = {}
+        self._planned: Sheet | None = None
+        self._ranks: dict[str, int] = {}
 
     def judge(self, portion: Any) -> Judged:
         """A Polars frame with a column `order`; rows of one host stand together, all portions have the same columns."""
-        if self._sheet is None:
-            self._sheet = self._planned(portion)
-        sheet = self._sheet
-        sheet.load(portion)
-        for one in self._lookups:
-            one.load(portion)
-        return Judged(portion, sheet, {name: sheet.evaluate(node) for name, node in self._ranks.items()})
+        if self._planned is None:
+            self._planned = self._plan(portion)
+        sheet = self._planned.twin(portion)
+        ranks = {name: sheet.evaluate(sheet.numbered(number)) for name, number in self._ranks.items()}
+        return Judged(portion, sheet, ranks)
 
-    def _planned(self, portion: Any) -> Sheet:
+    def _plan(self, portion: Any) -> Sheet:
         facts = self._kb.facts
-        sheet = Sheet(portion, NAME, lambda name: name in facts and facts[name].entity != "gpu")
+        sheet = Sheet(portion.clear(), NAME, lambda name: name in facts and facts[name].entity != "gpu")
         table = GpuTable(facts, sheet)
-        self._lookups = [bind(sheet, one) for one in following(self._kb, portion.columns, self._peers)]
+        for one in following(self._kb, portion.columns, self._peers):
+            bind(sheet, one)
         derive(self._kb, table)
-        self._ranks = conclusions(self._kb, table)
-        add_peer_ranks(self._kb, table, portion.columns, self._ranks)
+        ranks: dict[str, Node] = conclusions(self._kb, table)
+        add_peer_ranks(self._kb, table, portion.columns, ranks)
+        self._ranks = {name: node.number for name, node in ranks.items()}
         return sheet
 
 

@@ -22,30 +22,53 @@ _KINDS = (float, bool, str)
 
 
 class Sheet:
-    """Named expressions over a Polars frame; `load` puts other rows of the same columns in its place.
+    """Named expressions over a Polars frame; `twin` gives the same over other rows of the same columns.
 
     `by_host`: the column that names the host, where rows of one host stand together. `of_host` tells which columns
-    hold the same in all rows of a host.
+    hold the same in all rows of a host. `notes`: what else was found about nodes, by their numbers, for these rows.
     """
 
     def __init__(self, frame: Any, by_host: str = "", of_host: Callable[[str], bool] = lambda _: False) -> None:
         self._dtypes = dict(frame.schema)
         self._by_host = by_host
         self._of_host = of_host
-        self._nodes: dict[tuple[Any, ...], Node] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._nodes: list[Node] = []
         self._known: nodes.Known = []
         self._named: dict[str, Node] = {}
         self._bound: set[str] = set()
         for name in self._dtypes:
             kind = self.kind(name)
             self._named[name] = self.node(nodes.Source, (), name, kind if kind in _KINDS else float)
-        self.load(frame)
+        self._load(frame)
 
-    def load(self, frame: Any) -> None:
-        """Other rows; everything is to be computed anew."""
+    def _load(self, frame: Any) -> None:
         self._frame = frame
         self._known = [None] * len(self._nodes)
         self._groups: Groups | None = None
+        self.notes: dict[Any, Any] = {}
+
+    def twin(self, frame: Any) -> Sheet:
+        """A sheet with the same expressions over other rows of the same columns, which another thread may compute."""
+        made = object.__new__(Sheet)
+        made.__dict__.update(self.__dict__)
+        copied: list[Node] = []
+        made._nodes = copied
+        for one in self._nodes:
+            arguments = tuple([copied[each.number] for each in one.arguments])
+            copied.append(type(one)(made, one.number, arguments, one.detail, one.kind))
+        made._numbers, made._bound = dict(self._numbers), set(self._bound)
+        made._named = {name: copied[one.number] for name, one in self._named.items()}
+        made._load(frame)
+        return made
+
+    def numbered(self, number: int) -> Node:
+        """A node by its number: the same in all twins."""
+        return self._nodes[number]
+
+    def size(self, level: int) -> int:
+        """How many values a column of a level has."""
+        return {CONSTANT: 1, OF_HOSTS: self.groups.count, OF_ROWS: len(self._frame)}[level]
 
     @property
     def names(self) -> Collection[str]:
@@ -76,11 +99,12 @@ class Sheet:
     def node(self, make: type[Node], arguments: Sequence[Node], detail: Any, kind: type) -> Node:
         """The node of this kind over these, made if there is none."""
         key = (make, *[one.number for one in arguments], type(detail), detail, kind)
-        found = self._nodes.get(key)
-        if found is None:
-            found = self._nodes[key] = make(self, len(self._nodes), tuple(arguments), detail, kind)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._nodes)
+            self._nodes.append(make(self, number, tuple(arguments), detail, kind))
             self._known.append(None)
-        return found
+        return self._nodes[number]
 
     def col(self, name: str) -> Node:
         """What is bound to a name now."""

@@ -77,13 +77,21 @@ class Groups:
         if differ.all():
             return self._over(how, series)
         kept = self.spread(differ)
-        found = Groups(self._hosts.filter(kept)).over(how, series.filter(kept))
+        if self.width and how == "median":
+            found = series.filter(kept).reshape((-1, self.width)).arr.median()
+        else:
+            found = Groups(self._hosts.filter(kept)).over(how, series.filter(kept))
         return least.scatter(differ.arg_true(), found)
 
     def _over(self, how: str, series: Any) -> Any:
         import polars
 
-        if self.width and how in ("max", "min", "sum") and series.dtype.is_numeric() and not series.null_count():
+        if (
+            self.width
+            and how in ("max", "min", "sum", "median")
+            and series.dtype.is_numeric()
+            and not series.null_count()
+        ):
             return getattr(series.reshape((self.count, self.width)).arr, how)()
         kept = polars.col("value") if how in ("max", "min", "count") else polars.col("value").drop_nulls()
         frame = polars.DataFrame({"id": self.ids.set_sorted(), "value": series})

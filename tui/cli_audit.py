@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.artefacts.read import Gathered
     from gpuwhy.probes.fleet_inputs import Fleet
+    from gpuwhy.tui.audit.history import Waiver
     from gpuwhy.tui.audit.model import Audit
     from gpuwhy.tui.audit.prometheus import Fleet as Scraped
+    from gpuwhy.tui.audit.run import Collected
 
 POLARS = "polars"
 MASTERS = ("spark://", "local", "yarn", "k8s://", "mesos://")
@@ -91,7 +93,6 @@ def audit(
     could not be read or judged, and none has a cause.
     """
     from gpuwhy.probes.fleet_inputs import find_fleet
-    from gpuwhy.tui.audit import prometheus
 
     _check(paths, asked["url"], engine)
     if form == "parquet" and out is None and sys.stdout.isatty():
@@ -99,12 +100,18 @@ def audit(
     kb = knowledge(rules, revision)
     of_spark = paths if engine != POLARS and explain is None else ()
     fleet = find_fleet(() if of_spark else paths, kb.facts)
-    scraped = prometheus.find(kb, asked) if asked["url"] else None
+    scraped = _scraped(kb, asked) if asked["url"] else None
     if explain is not None:
         context.exit(_explain(kb, fleet, scraped, explain))
     made = _audit(kb, fleet, scraped, waivers, baseline, (engine, of_spark))
     _show(made, form, out)
     context.exit(_status(made, fail_on))
+
+
+def _scraped(kb: KnowledgeBase, asked: dict[str, Any]) -> Scraped:
+    from gpuwhy.tui.audit import prometheus
+
+    return prometheus.find(kb, asked)
 
 
 def _check(paths: tuple[str, ...], url: str | None, engine: str) -> None:
@@ -129,27 +136,45 @@ def _audit(
     of_spark: tuple[str, tuple[str, ...]],
 ) -> Audit:
     from gpuwhy.kb.records import replace
-    from gpuwhy.tui.audit import history, prometheus, spark
     from gpuwhy.tui.audit.run import examples, run
 
-    try:
-        accepted = history.read_waivers(waivers, kb) if waivers is not None else []
-    except history.HistoryError as error:
-        fail(str(error))
+    accepted = _accepted(waivers, kb) if waivers is not None else []
     with _bar(len(fleet.hosts) + _rows(fleet) + (len(scraped) if scraped is not None else 0)) as bar:
         collected = run(kb, fleet, partial(_advance, bar))
         if scraped is not None:
+            from gpuwhy.tui.audit import prometheus
+
             prometheus.add_hosts(collected, scraped, partial(_advance, bar))
         if of_spark[1]:
+            from gpuwhy.tui.audit import spark
+
             spark.add_tables(collected, spark.session(of_spark[0]), of_spark[1], baseline is not None)
     made = collected.audit()
     if baseline is not None:
-        try:
-            made = history.with_baseline(made, baseline, history.judged_hosts(made, collected.seen))
-        except history.HistoryError as error:
-            fail(str(error))
-    made = history.with_waivers(made, accepted, datetime.date.today()) if accepted else made
+        made = _compared(made, baseline, collected)
+    if accepted:
+        from gpuwhy.tui.audit import history
+
+        made = history.with_waivers(made, accepted, datetime.date.today())
     return replace(made, examples=examples(made, fleet, collected.kept))
+
+
+def _accepted(waivers: Path, kb: KnowledgeBase) -> list[Waiver]:
+    from gpuwhy.tui.audit.history import HistoryError, read_waivers
+
+    try:
+        return read_waivers(waivers, kb)
+    except HistoryError as error:
+        fail(str(error))
+
+
+def _compared(made: Audit, baseline: Path, collected: Collected) -> Audit:
+    from gpuwhy.tui.audit.history import HistoryError, judged_hosts, with_baseline
+
+    try:
+        return with_baseline(made, baseline, judged_hosts(made, collected.seen))
+    except HistoryError as error:
+        fail(str(error))
 
 
 def _bar(length: int) -> ProgressBar[str]:
@@ -247,13 +272,16 @@ def _show(made: Audit, form: str, out: Path | None) -> None:
 
 
 def _rendered(made: Audit, form: str) -> str:
+    if form == "table":
+        from gpuwhy.tui.audit.text import render
+
+        return render(made)
     from gpuwhy.tui.audit import documents, page
-    from gpuwhy.tui.audit.text import render
     from gpuwhy.tui.report_json import dump
 
     if form in ("json", "sarif"):
         return dump(documents.as_json(made) if form == "json" else documents.as_sarif(made), ascii_only=True)
-    return {"table": render, "html": page.render, "csv": documents.as_csv, "junit": documents.as_junit}[form](made)
+    return {"html": page.render, "csv": documents.as_csv, "junit": documents.as_junit}[form](made)
 
 
 def _parquet(made: Audit) -> bytes:

@@ -47,6 +47,26 @@ def hosts(kb: KnowledgeBase, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def alike(kb: KnowledgeBase, seed: int) -> list[dict[str, Any]]:
+    """Rows of thirty hosts with four GPUs, which all know the same facts; few differ from the first in any of them."""
+    chance, bounds = random.Random(seed), thresholds(kb)
+    known = chance.sample([one for one in kb.facts.values() if one.entity in KINDS], 120)
+    usual = {one.id: some_value(one, bounds, chance) for one in known}
+    rows = []
+    for number in range(30):
+        above = {one.id: odd_value(one, usual, bounds, chance) for one in known if one.entity != "gpu"}
+        for device in range(4):
+            own = {one.id: odd_value(one, usual, bounds, chance) for one in known if one.entity == "gpu"}
+            event = "79" if number == 3 and device == 2 else None
+            named = {"gpu.name": NAMES[number == 4], "gpu.xid_event_codes": event}
+            rows.append({"host": f"h{number}", "gpu": device, **above, **own, **named})
+    return rows
+
+
+def odd_value(spec: FactSpec, usual: dict[str, Value], bounds: dict[str, set[float]], chance: random.Random) -> Value:
+    return some_value(spec, bounds, chance) if chance.random() < 0.05 else usual[spec.id]
+
+
 def table(kb: KnowledgeBase, rows: list[dict[str, Any]]) -> Any:
     types = {"boolean": polars.Boolean, "number": polars.Float64, "integer": polars.Float64}
     names = dict.fromkeys(name for row in rows for name in row if name not in ("host", "gpu"))
@@ -63,7 +83,16 @@ def cell(kb: KnowledgeBase, name: str, value: Any) -> Any:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_table_is_judged_as_its_hosts_are_diagnosed(seed: int) -> None:
     kb = load(rules_folder())
-    rows = hosts(kb, seed)
+    judged_as_diagnosed(kb, hosts(kb, seed))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fleet_whose_hosts_hardly_differ_is_judged_as_they_are_diagnosed(seed: int) -> None:
+    kb = load(rules_folder())
+    judged_as_diagnosed(kb, alike(kb, seed))
+
+
+def judged_as_diagnosed(kb: KnowledgeBase, rows: list[dict[str, Any]]) -> None:
     frame = table(kb, rows)
     wanted = ["host", "gpu", *read_columns(kb, frame.columns)]
     judged, names = judge_table(kb, frame.select(wanted).with_row_index("order"))

@@ -11,7 +11,6 @@ from typing import Any
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
-from gpuwhy.kb.strict_yaml import load
 from gpuwhy.tui.audit.model import JUDGED, Audit, Finding
 
 NEW, PERSISTING = "new", "persisting"
@@ -43,6 +42,8 @@ class Waiver:
 
 def read_waivers(path: Path, kb: KnowledgeBase) -> list[Waiver]:
     """The waivers of a file. Raises `HistoryError` for one that is not complete, or of no known conclusion."""
+    from gpuwhy.kb.strict_yaml import load
+
     try:
         plain = load(path).data
     except (OSError, UnicodeDecodeError) as error:
@@ -81,7 +82,7 @@ def with_waivers(audit: Audit, waivers: list[Waiver], today: datetime.date) -> A
 
 def _waived(one: Finding, waivers: list[Waiver]) -> Finding:
     found = next((waiver for waiver in waivers if waiver.covers(one)), None) if one.is_cause else None
-    return one if found is None else replace(one, waived=found.says())
+    return one if found is None else one._replace(waived=found.says())
 
 
 def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str]]) -> Audit:
@@ -92,7 +93,7 @@ def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str
     before = {(one.host, one.conclusion): one for one in _earlier(path, audit.kb)}
     now = {(one.host, one.conclusion) for one in audit.findings if one.is_cause}
     findings = tuple(
-        replace(one, change=PERSISTING if (one.host, one.conclusion) in before else NEW) if one.is_cause else one
+        one._replace(change=PERSISTING if (one.host, one.conclusion) in before else NEW) if one.is_cause else one
         for one in audit.findings
     )
     gone = [one for key, one in before.items() if key not in now]

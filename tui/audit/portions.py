@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -96,30 +96,50 @@ def _list(collected: Collected, judged: Judged, bad: Any) -> None:
     fixed = [polars.lit(value.data, polars.String).alias(label) for label, value in labels.items() if not value.level]
     hosts = polars.DataFrame(columns).filter(bad).with_columns(fixed)
     names = collected.add_table_hosts(hosts.select("host", "gpus", *LABELS).iter_rows())
-    collected.add_findings(_rows(judged, bad, names))
+    collected.add_table_findings(names, *_held(judged, bad))
 
 
-def _rows(judged: Judged, bad: Any, names: Mapping[str, str]) -> Iterator[tuple[str, str, str, int]]:
-    """Host, entity, conclusion and rank; what is said of a host or a job stands once for each host."""
+def _held(judged: Judged, bad: Any) -> tuple[list[str], Any]:
+    """What holds for these hosts: the conclusions, and a frame with a row for each that a host has.
+
+    Its columns: the place of the host among them, that of the conclusion, the best rank, and the GPUs that have it;
+    what is said of a host or a job is said once for each host.
+    """
     import polars
 
     groups = judged.groups
     bad_rows = groups.spread(bad)
-    known_as = polars.Series(names.values(), dtype=polars.String)
-    each = groups.sizes.filter(bad).cast(polars.UInt32)
-    of_rows = known_as[polars.int_range(len(known_as), eager=True).repeat_by(each).explode()]
+    numbers = polars.int_range(int(bad.sum()), dtype=polars.UInt32, eager=True)
+    of_rows = numbers[numbers.repeat_by(groups.sizes.filter(bad).cast(polars.UInt32)).explode()]
     devices = judged.rows.get_column(DEVICE if DEVICE in judged.rows.columns else ORDER).filter(bad_rows)
-    entities = "gpu:" + devices.cast(polars.String)
+    entities = "gpu " + devices.cast(polars.String)
+    nobody = polars.Series([None], dtype=polars.String)
+    conclusions: dict[str, int] = {}
+    found = []
     for name, rank in judged.ranks.items():
         conclusion, _, scope = name.partition(SEPARATOR)
         if rank.level == CONSTANT and (rank.data is None or rank.data > LIKELY):
             continue
         of_gpu = scope == "gpu"
         ranks = _ranks(judged, rank, bad_rows if of_gpu else bad, of_gpu)
-        there = ranks <= LIKELY
-        shown = entities.filter(there).to_list() if of_gpu else [f"{scope}:"] * int(there.sum())
-        hosts = (of_rows if of_gpu else known_as).filter(there).to_list()
-        yield from zip(hosts, shown, [conclusion] * len(hosts), ranks.filter(there).to_list(), strict=True)
+        there = (ranks <= LIKELY).fill_null(False)
+        hosts = (of_rows if of_gpu else numbers).filter(there)
+        if len(hosts):
+            shown = entities.filter(there) if of_gpu else nobody.new_from_index(0, len(hosts))
+            number = conclusions.setdefault(conclusion, len(conclusions))
+            of_one = {"host": hosts, "rank": ranks.filter(there).cast(polars.Int8), "entity": shown}
+            found.append(polars.DataFrame(of_one).with_columns(conclusion=polars.lit(number, polars.UInt32)))
+    return list(conclusions), _best(polars.concat(found))
+
+
+def _best(rows: Any) -> Any:
+    """For each host and conclusion the best rank, and the GPUs that have it, in the order of the rows."""
+    import polars
+
+    keys = ["host", "conclusion"]
+    ordered = rows.sort(keys, maintain_order=True)
+    best = ordered.filter(polars.col("rank") == polars.col("rank").min().over(keys))
+    return best.group_by(keys, maintain_order=True).agg(polars.col("rank").first(), polars.col("entity").drop_nulls())
 
 
 def _ranks(judged: Judged, rank: Value, kept: Any, of_rows: bool) -> Any:

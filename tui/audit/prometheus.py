@@ -191,7 +191,7 @@ def _judge(collected: Collected, portion: list[HostFacts]) -> None:
             collected.kept[found.conclusion] = (found.host, bases[found.host])
     for name, says in stale.items():
         if name not in sick:  # what it was like then does not make it sound now
-            collected.hosts[name] = replace(collected.hosts[name], state=BROKEN, says=says)
+            collected.hosts[name] = collected.hosts[name]._replace(state=BROKEN, says=says)
 
 
 def gathered(fleet: Fleet, name: str) -> Gathered | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from gpuwhy.engine.diagnose import proof_of
@@ -14,9 +15,9 @@ from gpuwhy.engine.model import Status
 from gpuwhy.engine.peers import Medians, Member, Peers, base_of, has_peers, judge_peers, members
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
-from gpuwhy.kb.records import dataclass, field, replace
+from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
-from gpuwhy.tui.audit.model import BROKEN, Audit, Finding, Host
+from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Finding, Host
 from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
@@ -72,12 +73,15 @@ class Collected:
 
     def absorb(self, other: Collected) -> None:
         """Notes everything that another found."""
-        names = {}
-        for name, host in other.hosts.items():
-            names[name] = self.unused(name)
-            self.hosts[names[name]] = host if names[name] == name else replace(host, name=names[name])
-        same = [one if names[one.host] == one.host else replace(one, host=names[one.host]) for one in other.findings]
-        self.findings += same
+        if self.hosts.keys().isdisjoint(other.hosts):
+            self.hosts |= other.hosts
+            self.findings += other.findings
+        else:
+            names = {}
+            for name, host in other.hosts.items():
+                names[name] = self.unused(name)
+                self.hosts[names[name]] = host._replace(name=names[name])
+            self.findings += [one._replace(host=names[one.host]) for one in other.findings]
         self.notes += other.notes
         self.seen += other.seen
         for mine, theirs in (
@@ -118,13 +122,28 @@ class Collected:
             unjudged=self.unjudged,
         )
 
-    def add_table_hosts(self, rows: Iterable[tuple[str, int, str | None, str | None]]) -> dict[str, str]:
+    def add_table_hosts(self, rows: Iterable[tuple[str, int, str | None, str | None]]) -> list[str]:
         """Notes hosts of a table: name, number of GPUs, machine type and GPU; gives the names that the audit uses."""
-        names = {}
+        names = []
         for host, gpus, machine, device in rows:
-            names[host] = self.unused(host)
-            self.hosts[names[host]] = Host(names[host], instance_type=machine or "", gpu_name=device or "", gpus=gpus)
+            name = self.unused(host)
+            self.hosts[name] = Host(name, JUDGED, machine or "", device or "", gpus)
+            names.append(name)
         return names
+
+    def add_table_findings(self, hosts: Sequence[str], conclusions: Sequence[str], rows: Any) -> None:
+        """Notes what holds for hosts of a table: a Polars frame, sorted by host, with the places of host and conclusion
+        among these, the best rank, and the GPUs."""
+        kinds = [self.kb.conclusions[name].kind for name in conclusions]
+        columns = (rows.get_column(name).to_list() for name in ("host", "conclusion", "rank", "entity"))
+        for host, of_host in groupby(zip(*columns, strict=True), key=itemgetter(0)):
+            held = list(of_host)
+            explained = self._folded({conclusions[number]: rank for _, number, rank, _ in held})
+            for _, number, rank, entities in held:
+                name = conclusions[number]
+                self.findings.append(
+                    Finding(hosts[host], name, kinds[number], STATUS_OF[rank], tuple(entities), explained.get(name, ""))
+                )
 
     def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
         """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ from gpuwhy.tui.audit.use import of_portion, summed
 if TYPE_CHECKING:
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui.audit.run import Collected
+
+AHEAD = 2
+"""How many portions are judged at a time; most of the work is that of columns, beside which Python can go on."""
 
 
 def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
@@ -83,18 +87,22 @@ def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, pr
 
 
 def _judged(kb: KnowledgeBase, peers: Peers, some: Iterable[Any]) -> Iterator[Judged]:
-    """Portions judged, each while the one before is noted: by two judges in turn, as a judge holds one portion."""
-    from concurrent.futures import ThreadPoolExecutor
+    """Portions judged, in their order: each while others are read, judged or noted."""
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-    judges = (TableJudge(kb, peers), TableJudge(kb, peers))
-    ahead = None
-    with ThreadPoolExecutor(1) as pool:
-        for number, portion in enumerate(some):
-            behind, ahead = ahead, pool.submit(judges[number % 2].judge, portion.with_row_index(ORDER))
-            if behind is not None:
-                yield behind.result()
-        if ahead is not None:
-            yield ahead.result()
+    judge = TableJudge(kb, peers)
+    numbered = (portion.with_row_index(ORDER) for portion in some)
+    for first in numbered:
+        yield judge.judge(first)
+        break
+    ahead: deque[Future[Judged]] = deque()
+    with ThreadPoolExecutor(AHEAD) as pool:
+        for portion in numbered:
+            ahead.append(pool.submit(judge.judge, portion))
+            if len(ahead) > AHEAD:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 def _stand_together(found: Collected) -> bool:
