@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 from gpuwhy.engine.catalogue import described
@@ -108,25 +109,25 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
 class TableJudge:
     """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them.
 
-    `peers`: the medians of the fleet that its GPUs are compared with. Several portions may be judged at a time, each by
-    a thread of its own, once the first is.
+    `peers`: the medians of the fleet that its GPUs are compared with. Threads may judge several portions at a time.
     """
 
     def __init__(self, kb: KnowledgeBase, peers: Peers) -> None:
         self._kb = kb
         self._peers = peers
-        self._planned: Sheet | None = None
-        self._ranks: dict[str, int] = {}
+        self._planned: tuple[Sheet, dict[str, int]] | None = None
+        self._planning = Lock()
 
     def judge(self, portion: Any) -> Judged:
         """A Polars frame with a column `order`; rows of one host stand together, all portions have the same columns."""
-        if self._planned is None:
-            self._planned = self._plan(portion)
-        sheet = self._planned.twin(portion)
-        ranks = {name: sheet.evaluate(sheet.numbered(number)) for name, number in self._ranks.items()}
-        return Judged(portion, sheet, ranks)
+        with self._planning:
+            if self._planned is None:
+                self._planned = self._plan(portion)
+            planned, numbers = self._planned
+            sheet = planned.twin(portion)
+        return Judged(portion, sheet, {name: sheet.evaluate(sheet.numbered(at)) for name, at in numbers.items()})
 
-    def _plan(self, portion: Any) -> Sheet:
+    def _plan(self, portion: Any) -> tuple[Sheet, dict[str, int]]:
         facts = self._kb.facts
         sheet = Sheet(portion.clear(), NAME, lambda name: name in facts and facts[name].entity != "gpu")
         table = GpuTable(facts, sheet)
@@ -135,8 +136,7 @@ class TableJudge:
         derive(self._kb, table)
         ranks: dict[str, Node] = conclusions(self._kb, table)
         add_peer_ranks(self._kb, table, portion.columns, ranks)
-        self._ranks = {name: node.number for name, node in ranks.items()}
-        return sheet
+        return sheet, {name: node.number for name, node in ranks.items()}
 
 
 class Judged:
@@ -147,6 +147,10 @@ class Judged:
         self.ranks = ranks
         self._sheet = sheet
         self.groups = sheet.groups
+
+    def forget(self) -> None:
+        """Lets go of what was computed; nothing can be asked after that."""
+        self._sheet.forget()
 
     def where(self, name: str, low: int, high: int) -> Value:
         """Where a conclusion has a rank of these: a truth for all, for each host or for each row; never unknown."""

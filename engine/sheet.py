@@ -62,6 +62,10 @@ class Sheet:
         made._load(frame)
         return made
 
+    def forget(self) -> None:
+        """Lets go of the rows and of all that was computed of them: a sheet and its nodes hold each other."""
+        self._load(self._frame.clear())
+
     def numbered(self, number: int) -> Node:
         """A node by its number: the same in all twins."""
         return self._nodes[number]

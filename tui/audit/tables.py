@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui.audit.run import Collected
 
-AHEAD = 2
-"""How many portions are judged at a time; most of the work is that of columns, beside which Python can go on."""
+AHEAD = 1
+"""How many portions are judged beside the one that is noted. Reading them takes the other processors meanwhile."""
 
 
 def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
@@ -87,22 +87,20 @@ def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, pr
 
 
 def _judged(kb: KnowledgeBase, peers: Peers, some: Iterable[Any]) -> Iterator[Judged]:
-    """Portions judged, in their order: each while others are read, judged or noted."""
+    """Portions judged, in their order, while others are read and noted; each lasts until the next is asked for."""
     from concurrent.futures import Future, ThreadPoolExecutor
 
     judge = TableJudge(kb, peers)
-    numbered = (portion.with_row_index(ORDER) for portion in some)
-    for first in numbered:
-        yield judge.judge(first)
-        break
     ahead: deque[Future[Judged]] = deque()
     with ThreadPoolExecutor(AHEAD) as pool:
-        for portion in numbered:
-            ahead.append(pool.submit(judge.judge, portion))
+        for portion in some:
+            ahead.append(pool.submit(judge.judge, portion.with_row_index(ORDER)))
             if len(ahead) > AHEAD:
-                yield ahead.popleft().result()
+                yield ahead[0].result()
+                ahead.popleft().result().forget()
         while ahead:
-            yield ahead.popleft().result()
+            yield ahead[0].result()
+            ahead.popleft().result().forget()
 
 
 def _stand_together(found: Collected) -> bool:
