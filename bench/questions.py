@@ -20,8 +20,10 @@ from typing import Any
 
 import yaml
 
+from gpuwhy.engine.answers import unknown_to_person
 from gpuwhy.engine.questions import needs_of
 from gpuwhy.engine.run import diagnose_with
+from gpuwhy.kb.conditions import Comparison, Operator
 from gpuwhy.kb.facts import JOB, Fact, FactBase, Origin, OriginKind
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
@@ -46,6 +48,8 @@ class Report:
         for fact in known:
             if kb.facts[fact.id].ask:
                 self.answers.setdefault(fact.id, replace(fact, origin=Origin(OriginKind.PERSON, "answer")))
+        for fact in known:
+            self.answers.update((one.id, one) for one in _seen(kb, fact))
         self.start = FactBase() if blank else FactBase.of(one for one in found.facts if not kb.facts[one.id].ask)
         if self.symptom in IMPLIED:
             name, value = IMPLIED[self.symptom]
@@ -73,11 +77,23 @@ class Report:
         return None
 
 
+def _seen(kb: KnowledgeBase, fact: Fact) -> Iterable[Fact]:
+    """What whoever knows this fact would answer to questions that it is derived from: what they see in plain words."""
+    for derivation in kb.derivations.about(fact.id):
+        when = derivation.when
+        if isinstance(when, Comparison) and when.op is Operator.EQ and kb.facts[when.ref.fact].ask:
+            alike = derivation.value == fact.value or kb.facts[fact.id].type == "text"
+            if alike and isinstance(when.value, str):
+                yield Fact(when.ref.fact, when.value, None, JOB, Origin(OriginKind.PERSON, "answer"))
+
+
 def ours(kb: KnowledgeBase, areas: Iterable[str]) -> Choose:
     """The next best question."""
     wanted = tuple(areas)
 
     def choose(base: FactBase, asked: set[str]) -> str | None:
+        refused = [unknown_to_person(kb.facts, name) for name in asked - {one.id for one in base.facts()}]
+        base = FactBase(base.by_key, (*base.absent, *refused))
         found = diagnose_with(kb, base, areas=wanted).questions
         return next((one.fact for one in found if one.fact not in asked), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu, is_number
+from gpuwhy.kb.facts import HOST, JOB, Absent, Entity, Fact, FactBase, Origin, OriginKind, Value, gpu, is_number
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.units import UNITS, parse_quantity
 
@@ -36,6 +36,13 @@ def parse_answer(
         raise AnswerError(f"no fact `{name}`; {hint}")
     value = _value(spec, right.strip())
     return Fact(spec.id, value, spec.unit, _entity(spec, owner, known or FactBase()), Origin(kind, source))
+
+
+def unknown_to_person(specs: Mapping[str, FactSpec], name: str) -> Absent:
+    """The answer "don't know": the fact (`gpu:1/gpu.power_watts`, or its id alone) is absent, and that is why."""
+    owner, _, fact_id = name.rpartition("/")
+    entity = _entity(specs[fact_id], owner, FactBase())
+    return Absent(fact_id, entity, "whoever was asked does not know", Origin(OriginKind.PERSON, "answer"))
 
 
 def _respelt(specs: Mapping[str, FactSpec], name: str) -> FactSpec | None:

@@ -9,21 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.model import Conclusion, Question, SignatureResult, Status
+from gpuwhy.engine.reach import COST, Effort, Path, Reach
 from gpuwhy.engine.signatures import evaluate, needs, sources
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import Comparison, Condition, FactRef, comparisons
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
-from gpuwhy.kb.model import EFFORTS, FactSpec, KnowledgeBase, Signature
+from gpuwhy.kb.model import FactSpec, KnowledgeBase, Signature
+from gpuwhy.kb.records import dataclass
 from gpuwhy.kb.texts import say
 
-COST: Mapping[str, float] = dict(zip(EFFORTS, (1.0, 2.0, 3.0, 10.0), strict=True))
-TYPED = 2.0
-"""What a number costs, which has to be looked up and typed, against an answer that is picked in words."""
 MAX_TRIED = 24
 MAX_UNHEARD = 60
 
@@ -35,8 +34,8 @@ FITS: Mapping[Status | None, float] = {
 }  # fmt: skip
 """How well an answer fits a conclusion that holds, by how it stands after the answer."""
 
-BITS_OF_A_PART = 0.05
-"""What a fact is worth beside its own information if all open conclusions read it: it may decide with another."""
+BITS_OF_A_WAY = 0.4
+"""What it is worth beside its own information that a fact leads on to where a conclusion can hold."""
 
 
 def questions(
@@ -53,18 +52,28 @@ def questions(
         return ()
     base = _relevant(kb, base)
     world = World(kb.facts, base)
+    refused = {one.id for one in base.absent if one.origin.kind is OriginKind.PERSON}
+    refused |= {name for name, spec in kb.facts.items() if spec.areas and areas and not set(spec.areas) & set(areas)}
+    reach = Reach(kb, world, refused, Effort(base))
+    ways = _ways(kb, reach.holding, [*(one.id for one in open_ones), *unheard])
+    if unheard and ways.keys().isdisjoint(unheard):
+        unheard, more = _next_best(kb, reach, found, unheard)
+        ways.update(more)
+    unheard = [name for name in unheard if name in ways]
     now: dict[str, Status | None] = {one.id: one.status for one in open_ones}
     wanted = _wanted(kb, open_ones, world)
     asleep = _causes(kb, found)
     for fact in _entrances(kb, asleep, world) if asleep else ():
         wanted.setdefault(fact.id, (fact, _entity(fact, JOB, world)))
     tried = list(wanted.values())[:MAX_TRIED]
-    for fact in _readable(kb, unheard, world)[:MAX_UNHEARD]:
-        if fact.id not in wanted:
-            tried.append((fact, _entity(fact, JOB, world)))
+    for name in _first_steps(ways, unheard)[:MAX_UNHEARD]:
+        if name not in wanted:
+            tried.append((kb.facts[name], _entity(kb.facts[name], JOB, world)))
+    tried = [one for one in tried if one[0].id not in refused]
     now.update(dict.fromkeys((*asleep, *unheard)))
+    asking = _Asking(kb, base, now, ways, reach, language)
     for in_part in (True,) if unheard else (False, True):
-        asked = [_worth(kb, base, fact, entity, now, language, in_part) for fact, entity in tried]
+        asked = [_worth(asking, fact, entity, in_part) for fact, entity in tried]
         if any(asked):
             break
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
@@ -116,17 +125,40 @@ def _unheard(kb: KnowledgeBase, found: Sequence[Conclusion], areas: Collection[s
     if not areas:
         return []  # without a look at every conclusion there is
     known = {one.id: one.status for one in found}
-    names = [name for name, spec in kb.conclusions.items() if spec.kind == "cause" and _area(name) in areas]
+    names = [name for name, spec in kb.conclusions.items() if spec.kind != "evidence" and _area(name) in areas]
     if any(name in known and known[name].asserted for name in names):
         return []
     return [name for name in names if name not in known]
 
 
-def _readable(kb: KnowledgeBase, causes: Sequence[str], world: World) -> list[FactSpec]:
-    """What a person can be asked that rules about these causes read, what most of them read first."""
-    read = needs_of(kb)
-    times = Counter(name for one in kb.signatures.outlines if set(one.about) & set(causes) for name in read[one.id])
-    return [kb.facts[name] for name, _ in times.most_common() if kb.facts[name].ask and name not in world.known]
+def _ways(kb: KnowledgeBase, way: Callable[[Signature], Path | None], names: Sequence[str]) -> dict[str, list[Path]]:
+    """For each of these conclusions that answers lead to, the ways there, shortest first."""
+    found: dict[str, list[Path]] = {}
+    for signature in kb.signatures.about(*names):
+        path = way(signature)
+        if path:
+            found.setdefault(signature.concludes, []).append(path)
+    return {name: sorted(paths, key=len) for name, paths in found.items()}
+
+
+def _next_best(
+    kb: KnowledgeBase, reach: Reach, found: Sequence[Conclusion], unheard: list[str]
+) -> tuple[list[str], dict[str, list[Path]]]:
+    """What to ask about where answers decide no cause in the areas of the trouble, and the ways there.
+
+    It is what evidence there is, such as a reading that does not say what it seems to; else causes that answers bring
+    into play at least, so that it is told what to collect.
+    """
+    known = {one.id for one in found}
+    evidence = [name for name, spec in kb.conclusions.items() if spec.kind == "evidence" and name not in known]
+    ways = _ways(kb, reach.holding, evidence)
+    return (evidence, ways) if ways else (unheard, _ways(kb, reach.in_play, unheard))
+
+
+def _first_steps(ways: Mapping[str, list[Path]], names: Sequence[str]) -> list[str]:
+    """The facts on the ways to these conclusions, those on most ways first."""
+    times = Counter(name for one in names for path in ways[one] for name in sorted(path))
+    return [name for name, _ in times.most_common()]
 
 
 def _area(conclusion: str) -> str:
@@ -192,19 +224,32 @@ def _one_of_several(spec: FactSpec, near: Entity, world: World) -> bool:
     return world.home(spec.id, near) is None and len(world.entities(spec.entity)) > 1
 
 
-def _worth(
-    kb: KnowledgeBase,
-    base: FactBase,
-    spec: FactSpec,
-    entity: Entity,
-    now: Mapping[str, Status | None],
-    language: str,
-    in_part: bool,
-) -> Question | None:
-    """The question about a fact, if answers to it would change a conclusion; `now` is how those stand.
+@dataclass(frozen=True)
+class _Asking:
+    """What is known, how the conclusions that are asked about stand `now`, and the ways to where each holds."""
+
+    kb: KnowledgeBase
+    base: FactBase
+    now: Mapping[str, Status | None]
+    ways: Mapping[str, list[Path]]
+    reach: Reach
+    language: str
+
+    def nearness(self, fact: str) -> float:
+        """How far a fact leads to where a conclusion can hold: the likelier that is, and the less is to be asked."""
+        near = 0.0
+        for name, status in self.now.items():
+            way = next((one for one in self.ways.get(name, ()) if fact in one), None)
+            near += PRIOR[status] / self.reach.price(way) if way is not None else 0.0
+        return near / sum(PRIOR[status] for status in self.now.values())
+
+
+def _worth(asking: _Asking, spec: FactSpec, entity: Entity, in_part: bool) -> Question | None:
+    """The question about a fact, if answers to it would change a conclusion.
 
     With `in_part`, a fact that only together with others decides anything is asked for as well.
     """
+    kb, base, now, language = asking.kb, asking.base, asking.now, asking.language
     read = needs_of(kb)
     touched = {name for outline in kb.signatures.outlines if spec.id in read[outline.id] for name in outline.about}
     names = touched & now.keys()
@@ -217,18 +262,16 @@ def _worth(
     if not separates and not in_part:
         return None
     cheapest = min(spec.obtain, key=lambda one: COST[one.effort], default=None)
-    effort = cheapest.effort if cheapest else "question"
-    cost = COST[effort] * (TYPED if spec.is_number and not spec.answers else 1.0)
     return Question(
         fact=spec.id,
         entity=entity,
         ask=say(spec.ask, language) or say(spec.says, language),
         how=say(cheapest.says, language) if cheapest else "",
         command=cheapest.command if cheapest else "",
-        effort=effort,
+        effort=cheapest.effort if cheapest else "question",
         separates=separates or tuple(sorted(names)),
         answers=tuple((one.value, say(one.says, language)) for one in spec.answers),
-        worth=(_bits(outcomes, now) + BITS_OF_A_PART * len(names) / len(now)) / cost,
+        worth=_bits(outcomes, now) / asking.reach.effort.of(spec) + BITS_OF_A_WAY * asking.nearness(spec.id),
     )
 
 

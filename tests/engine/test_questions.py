@@ -10,7 +10,7 @@ import pytest
 from gpuwhy.engine.diagnose import diagnose
 from gpuwhy.engine.model import Question
 from gpuwhy.kb.conditions import All, Not
-from gpuwhy.kb.facts import HOST, JOB, Fact, gpu
+from gpuwhy.kb.facts import HOST, JOB, Absent, Fact, Origin, OriginKind, gpu
 from gpuwhy.kb.model import Answer, Derivation, Exclusion, FactSpec, Obtain, Signature
 from tests.engine.small import SPECS, base, derivation, fact, is_, knowledge, signature
 
@@ -197,3 +197,62 @@ def test_what_is_known_already_is_not_asked() -> None:
 def test_once_a_cause_stands_the_others_of_its_area_are_left_alone() -> None:
     specs = askable(job__share="reading", job__mode="question")
     assert asked_about(specs, ("slow",), fact("job.flag", True), fact("job.mode", "train")) == []
+
+
+def not_known(*facts: str) -> tuple[Absent, ...]:
+    """These facts of the job, to which the answer was "don't know"."""
+    return tuple(Absent(one, JOB, "unknown", Origin(OriginKind.PERSON, "answer")) for one in facts)
+
+
+def asked_after(specs: dict[str, FactSpec], signatures: list[Signature], *refused: str) -> list[str]:
+    known = replace(base(), absent=not_known(*refused))
+    return [one.fact for one in diagnose(knowledge((), signatures, specs=specs), known, areas=("slow",)).questions]
+
+
+TOGETHER = [
+    signature("sig.a", "job", TRAINS, "slow.a", given=FLAG),
+    signature("sig.b", "job", is_("job.share", "gt", 0.5), "slow.b", given=is_("job.share", "known")),
+]
+
+
+def test_what_counts_only_beside_a_fact_that_nobody_knows_is_not_asked() -> None:
+    specs = askable(job__flag="question", job__mode="question", job__share="reading")
+    assert set(asked_after(specs, TOGETHER)) == {"job.flag", "job.mode", "job.share"}
+    assert asked_after(specs, TOGETHER, "job.mode") == ["job.share"]  # without the mode slow.a cannot come to hold
+
+
+def test_what_counts_only_beside_a_fact_that_nobody_can_be_asked_for_is_not_asked() -> None:
+    specs = askable(job__flag="question", job__share="reading")
+    assert asked_after(specs, TOGETHER) == ["job.share"]
+
+
+def test_where_answers_decide_nothing_what_brings_a_cause_into_play_is_asked() -> None:
+    gated = [signature("sig.a", "job", TRAINS, "slow.a", given=FLAG)]
+    assert asked_after(askable(job__flag="question"), gated) == ["job.flag"]
+
+
+def test_a_shorter_way_to_a_conclusion_is_gone_first() -> None:
+    specs = askable(job__flag="question", job__mode="question", host__word="question")
+    some = [
+        signature("sig.a", "job", All((TRAINS, is_("host.word", "eq", "x"))), "slow.a"),
+        signature("sig.b", "job", FLAG, "slow.b"),
+    ]
+    assert asked_after(specs, some)[0] == "job.flag"
+
+
+def test_whoever_does_not_know_one_fact_of_a_kind_is_asked_for_another_kind_first() -> None:
+    specs = askable(job__flag="question", job__mode="question", host__cores="question")
+    some = [
+        signature("sig.a", "job", FLAG, "slow.a"),
+        signature("sig.b", "job", TRAINS, "slow.b"),
+        signature("sig.c", "host", is_("host.cores", "lt", 4), "slow.c"),
+    ]
+    assert asked_after(specs, some)[:2] == ["job.flag", "job.mode"]  # a number has to be typed
+    assert asked_after(specs, some, "job.flag", "job.whole") == ["host.cores", "job.mode"]
+
+
+def test_what_is_seen_of_one_trouble_is_not_asked_about_another() -> None:
+    specs = askable(job__flag="question", job__mode="question")
+    specs["job.flag"] = replace(specs["job.flag"], areas=("oom",))
+    some = [signature("sig.a", "job", FLAG, "slow.a"), signature("sig.b", "job", TRAINS, "slow.b")]
+    assert asked_after(specs, some) == ["job.mode"]

@@ -9,6 +9,8 @@ import pytest
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.kb.texts import say
+from gpuwhy.tui.incident.events import AREAS
+from gpuwhy.tui.incident.session import Session
 
 ASKABLE = [spec for spec in load().facts.values() if spec.ask or spec.obtain]
 LONGEST = 160
@@ -33,3 +35,13 @@ def test_its_answers_can_be_chosen(spec: FactSpec) -> None:
         assert set(values) == {True, False}
     if spec.type == "choice":
         assert set(values) == set(spec.choices)
+
+
+@pytest.mark.parametrize("symptom", AREAS)
+def test_the_first_question_of_a_trouble_is_answered_from_what_is_seen(symptom: str) -> None:
+    """No command, no number: words to choose from, and they tell several causes apart."""
+    session = Session(load())
+    session.start(symptom)
+    first = session.snapshot().questions[0]
+    assert (first.effort, bool(first.answers)) == ("question", True)
+    assert len(first.separates) >= 3

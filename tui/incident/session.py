@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpuwhy import __version__
-from gpuwhy.engine.answers import AnswerError, parse_answer
+from gpuwhy.engine.answers import AnswerError, parse_answer, unknown_to_person
 from gpuwhy.engine.model import Question, Status
 from gpuwhy.engine.run import diagnose_with
 from gpuwhy.kb.facts import FactBase, OriginKind
@@ -168,7 +168,8 @@ class Session:
     def snapshot(self) -> Snapshot:
         """The incident as it stands, with what changed since the last one that was taken."""
         gathered = self.gathered()
-        base = FactBase.of(gathered.facts, gathered.absent)
+        refused = [unknown_to_person(self.kb.facts, fact) for fact, value in self.answers.items() if value is None]
+        base = FactBase.of(gathered.facts, (*gathered.absent, *refused))
         implied = IMPLIED.get(self.symptom)
         known = {fact.id for fact in base.facts()} | set(self.answers)
         told = [(fact, value, OriginKind.PERSON, "answer") for fact, value in self.answers.items()]

@@ -49,22 +49,22 @@ def test_no_answer_is_without_a_key(fact: str, last: list[tuple[str, str]]) -> N
 
 
 def test_an_answer_beyond_nine_is_picked_from_the_list() -> None:
-    """Of memory that ran out, and nothing known, the library is asked for first: it says which message to look for."""
+    """Where nobody knows what is seen, what nvidia-smi says is asked for: it has twelve answers."""
 
     async def act(pilot: Pilot[None]) -> None:
         screen = pilot.app.screen
         assert isinstance(screen, DiagnosisScreen)
         assert screen.question is not None
-        assert screen.question.fact == "oom.allocator"
-        values = [value for value, _ in choices(load().facts["oom.allocator"])]
+        assert screen.question.fact == "host.smi_error"
+        values = [value for value, _ in choices(load().facts["host.smi_error"], screen.question)]
         await pilot.press("t")
         assert isinstance(pilot.app.screen, PickScreen)
         await pilot.press("end", "up", "enter")
         await settled(pilot)
         assert screen.snapshot is not None
-        assert screen.snapshot.answers == (("failure:0/oom.allocator", values[-2]),)
+        assert screen.snapshot.answers[-1] == ("host.smi_error", values[-2])
 
-    used(act, events=(Started("oom", "1.0"),))
+    used(act, events=(Started("broken", "1.0"), Answered("job.broken_seen", None)))
 
 
 def test_a_number_is_typed() -> None:
@@ -72,4 +72,4 @@ def test_a_number_is_typed() -> None:
         await pilot.press("t")
         assert isinstance(pilot.app.screen, ValueScreen)
 
-    used(act, events=(Started("oom", "1.0"), Answered("failure:0/oom.allocator", None)))
+    used(act, events=(Started("oom", "1.0"), Answered("oom.seen", None), Answered("job.memory_grows", None)))
