@@ -59,6 +59,9 @@ _SETTING = later(
 )
 _PLAIN = later(rf"(?i)(?:\bis|[:=])\s{{0,4}}[`*]{{0,2}}(?P<value>{NUMBER})[`*]{{0,2}}\s*\.?\s*$")
 """A number at the end of a line, with nothing that says what it counts."""
+_ON = later(
+    r"(?i)(?:(?!\b(?:while|and|but|vs)\b)[^,;]){0,40}?\b(?:on|with|using) (?:(?:an?|the|my|our|one|single|NVIDIA|Tesla|GeForce|1x) ){0,3}\Z"
+)
 _RULER = later(r"^\s*(?:[-=*_]{3,}|#{1,6}\s.*)\s*$")
 
 
@@ -168,14 +171,23 @@ def _line_points(lines: Sequence[Line], told: Mapping[int, list[tuple[int, str]]
             current, since = named[0][1], 0
         if since > 16 or several:
             current = ""
-        for one in found:
-            for model in _owners(line.text, one, named) if several else [current] if current else ():
+        for place, one in enumerate(found):
+            end = found[place + 1].start() if place + 1 < len(found) else len(line.text)
+            for model in _owners(line.text[:end], one, named) if several else [current] if current else ():
                 if point := _point(model, one, line):
                     yield point
 
 
 def _owners(text: str, found: re.Match[str], named: Sequence[tuple[int, str]]) -> list[str]:
-    """The models that a figure of a sentence is of: `both A and B take 19 s`, `on A it was 23 s, on B 16 s`."""
+    """The models that a figure is of: `both A and B take 19 s`, `on A it was 23 s, on B 16 s`, `23 s on A, 16 s on B`.
+
+    `text` ends where the next figure begins.
+    """
+    behind = [
+        name for place, name in named if found.end() <= place < len(text) and _ON.match(text[found.end() : place])
+    ]
+    if behind:
+        return behind[:1]
     before = [name for place, name in named if place < found.start()]
     if re.search(r"(?i)\bboth\b", text) and len(set(before)) == 2:
         return list(dict.fromkeys(before))

@@ -45,6 +45,7 @@ _LINK = re.compile(r"(?i)\blink (?:#\s?)?(?P<link>\d{1,3})\b")
 _SWITCH = re.compile(
     rf"\bSXid\s{{0,2}}\((?:PCI:)?{ADDRESS}\):?\s{{0,2}}(?P<code>\d{{1,6}}),\s{{0,2}}(?P<detail>[^\n]{{0,300}})"
 )
+_PREVIOUS = re.compile(r"(?i)\bcaused by previous Xid (?P<code>\d{1,5})\b")
 _HINTS = ("xid", "fallen off the bus", "rminitadapter", "rm_init_adapter", "nvrm:")
 
 
@@ -104,7 +105,12 @@ class _Log:
             return
         found = _XID.search(line.text)
         if found:
-            self._note(line, gpu_at(found["bus"] or found["bare"]), int(found["code"]), found["detail"])
+            device = gpu_at(found["bus"] or found["bare"])
+            cause = _PREVIOUS.search(found["detail"])
+            if cause and int(cause["code"]) not in self.devices.get(device, _Device()).codes:
+                self._note(line, device, int(cause["code"]), cause[0])
+                self.lines -= 1
+            self._note(line, device, int(found["code"]), found["detail"])
             return
         told = _TOLD.search(line.text)
         if told and not _NEGATED.search(line.text) and int(told["code"]) > 0:

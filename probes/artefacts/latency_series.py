@@ -33,6 +33,7 @@ HINTS = (
     "req ",
     "session.run",
     "took",
+    " cost:",
 )
 
 _N = rf"({NUMBER})"

@@ -117,6 +117,9 @@ REPORTS: tuple[Report, ...] = (
         rf"extremely )?slow\b",
         rf"\bslow\w{{0,3}}\b[^\n.]{{0,30}} {_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}\b",
         rf"\btakes? (?:a )?(?:\w{{1,8}} )?long time\b[^\n.]{{0,50}} {_FIRST}\b",
+        rf"\b(?:takes?|took|needs?) (?:\w{{1,8}} ){{0,2}}[0-9.]{{1,5}} ?(?:s|sec|seconds|min|minutes)\b[^\n.]{{0,80}}?"
+        rf"\b(?:for|on|at|in) (?:the )?{_FIRST}\b(?=[\s\S]{{0,160}}?\b(?:after (?:the |that )?first|later|"
+        r"subsequent|then|following|second time|afterwards?)\b)",
         r"\bfirst (?:time|run|test|pass) (?:that )?(?:(?:i|we|you|it) )?(?:\w{1,12} ){1,5}"
         r"(?:poor|bad|slow|slower|worse)\b",
         r"\bwarm[- ]?up (?:effect|penalty|cost|latency)\b[^\n.]{0,30}\b(?:exists?|is (?:large|high|there|visible))\b",
@@ -251,6 +254,13 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?:works?|trains?|runs?)(?: \w{1,12}){0,4} (?:correctly |fine |well )?(?:in|at|for) the "
         r"(?:begin\w{0,5}|first|start)\b",
         near=r"(?<!no )(?<!without )(?:\bout of memory\b|\boom\b)(?! killer)|\bcrash|\bfail|\bkilled\b",
+    ),
+    report(
+        "said.spans_machines",
+        r"\bnccl|\bdistributed|all_?reduce|\bgpus\b",
+        r"\b(?:cross|inter|multi)[- ]?node\b[^\n.]{0,30}?\b(?:collectives?|communication|training|all-?_?reduce|jobs?|"
+        r"runs?|setup|bandwidth|tests?|traffic)\b",
+        r"\b(?:between|across) (?:the |our |two |both |all |different |several )?(?:nodes|machines|hosts)\b",
     ),
     report(
         "said.some_gpus_spin",

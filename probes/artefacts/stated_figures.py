@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from gpuwhy.kb.facts import JOB, Entity, Value
+from gpuwhy.kb.facts import HOST, JOB, Entity, Value
 from gpuwhy.kb.patterns import later
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
@@ -20,20 +20,9 @@ from gpuwhy.probes.artefacts.reported_sentences import observed, sentence_of
 
 NAME = "stated-figures"
 HINTS = (
-    "util",
-    "usage",
-    "worker",
-    "batch",
-    "step",
-    "iter",
-    "vram",
-    "gpu mem",
-    "nvidia-smi",
-    "利用率",
-    "使用率",
-    "占用",
-    "显存",
-)
+    "util", "usage", "load", "worker", "batch", "step", "iter", "vram", "gpu mem", "nvidia-smi", "cores",
+    "利用率", "使用率", "占用", "显存", "数据加载",
+)  # fmt: skip
 _LONGEST = 100_000
 """Characters looked at; reports are written by people."""
 _MOST = 6
@@ -89,6 +78,28 @@ _MEMORY = (
         rf"(?:/|out of|of|used of) ?(?:the |my )?(?:total )?(?P<total>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})? ?[GM](?:i?B)?)\b"
     ),
 )
+_LOADING = (
+    r"(?:data[- ]?load(?:ing|er)s?|loading (?:the )?(?:data|batch(?:es)?)|data (?:fetching|reading|preparation)"
+    r"|数据加载)"
+)
+_DATA_WAIT = (
+    later(
+        rf"(?i){_SHARE} of (?:the )?(?:total |whole |training |step |epoch )?time (?:is |was |being )?"
+        rf"(?:spent |consumed |taken |used )?(?:up )?(?:in|by|on|for|with|to|waiting for) (?:the )?{_LOADING}"
+    ),
+    later(
+        rf"(?i)\b{_LOADING} ?(?:takes?|took|accounts? for|consumes?|is|uses?|占(?:了)?) ?(?:up )?{_ABOUT}{_SHARE}"
+        r" ?(?:of|的) ?(?:the )?(?:total |whole |training |step |epoch |训练)?(?:time|step|epoch|iteration|时间)"
+    ),
+)
+_CPU = (
+    later(
+        rf"(?i)(?<!process )(?<!python )\b(?:(?:the |all )?CPUs?)(?: \([^)\n]{{0,60}}\))?[- ]?"
+        rf"(?:util\w{{0,10}}|usage|load)\b(?! of) ?{_ABOUT}{_SHARE}(?! of (?:one|a|1) core)"
+    ),
+    later(rf"(?i)\ball (?:[0-9]{{1,3}} |the |my )?(?:CPU )?(?:cores|CPUs|threads) (?:are |were )?{_ABOUT}{_SHARE}"),
+    later(rf"(?i)CPU ?(?:的)?(?:整体)?(?:占用率?|利用率|使用率)[^\n。；0-9%]{{0,8}}{_SHARE}"),
+)
 _NO_SENTENCE = later(
     r"\||it\]|out of memory|tried to allocate|total capacity|^\s{0,8}(?:#|\[|[0-9]{4}-)|\?\s{0,4}$|s/it|\[=|"
     r"loss: |\beta\b"
@@ -125,6 +136,16 @@ def _batch(found: re.Match[str]) -> dict[str, Value] | None:
     return {"job.batch_size": count} if count else None
 
 
+def _wait(found: re.Match[str]) -> dict[str, Value] | None:
+    share = float(found["low"]) / 100
+    return {"step.data_wait_share": share} if share <= 1 and found["high"] is None else None
+
+
+def _cpu(found: re.Match[str]) -> dict[str, Value] | None:
+    share = float(found["low"]) / 100
+    return {"host.cpu_busy_share": share} if share <= 1 and found["high"] is None else None
+
+
 _UNITS = {"秒": "s", "毫秒": "ms", "分钟": "min"}
 
 
@@ -150,10 +171,13 @@ _KINDS = (
     _Kind("batch size", _BATCH, _batch),
     _Kind("step time", _STEP_TIME, _step),
     _Kind("GPU memory", _MEMORY, _memory),
+    _Kind("wait for data", _DATA_WAIT, _wait),
+    _Kind("CPU use", _CPU, _cpu),
 )
 _READINGS = {
     "said.utilization_share": "reading.share", "said.utilization_least_share": "reading.share",
     "loader.workers": "reading.count", "job.batch_size": "reading.count", "step.time_seconds": "reading.seconds",
+    "step.data_wait_share": "reading.share", "host.cpu_busy_share": "reading.share",
     "said.memory_used_bytes": "reading.bytes", "said.memory_total_bytes": "reading.bytes",
 }  # fmt: skip
 """What a figure is called where several different ones of its kind are given."""
@@ -176,7 +200,8 @@ def scan(text: Text) -> Iterator[Extract]:
                 claimed |= flow.numbers(found.start(), found.end())
             for fact, value in values.items():
                 if len(distinct) == 1:
-                    readings.append(Reading(fact, value, number, quoted, JOB, said=True))
+                    owner = HOST if fact.startswith("host.") else JOB
+                    readings.append(Reading(fact, value, number, quoted, owner, said=True))
                 elif fact in _READINGS:
                     place = Entity("measurement", f"{kind.label} as said, line {number}: {found[0][-24:].strip()}", JOB)
                     readings.append(Reading(_READINGS[fact], value, number, quoted, place, said=True))

@@ -275,6 +275,8 @@ FORMAT = TextFormat(
         "gpu mem",
         "free mem",
         "vram",
+        "|net ",
+        "eta:",
     ),
     scan=scan,
 )

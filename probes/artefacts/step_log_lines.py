@@ -189,10 +189,10 @@ def _drop_unsure(draft: _Draft) -> None:
 
 
 def _add_pair(draft: _Draft, pair: re.Match[str]) -> None:
-    what = meaning(pair["key"])
+    unit = pair["unit"] or pair["key_unit"]
+    what = Meaning.STEP if _is_net_time(pair["key"], unit, draft) else meaning(pair["key"])
     if what is Meaning.OTHER:
         return
-    unit = pair["unit"] or pair["key_unit"]
     value = to_number(pair["value"])
     if value is None or value < 0:
         return
@@ -203,6 +203,11 @@ def _add_pair(draft: _Draft, pair: re.Match[str]) -> None:
         _add_time(draft, what, pair, value, unit)
         return
     draft.put(what, value)
+
+
+def _is_net_time(key: str, unit: str | None, draft: _Draft) -> bool:
+    """Whether `Net 0.300s` stands behind the wait for data: so CenterNet and its kin print the time of a whole step."""
+    return key.lower() == "net" and unit in ("s", "ms") and Meaning.DATA in draft.values
 
 
 def _add_time(draft: _Draft, what: Meaning, pair: re.Match[str], value: float, unit: str | None) -> None:

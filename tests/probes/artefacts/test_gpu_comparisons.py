@@ -88,9 +88,10 @@ def test_one_model_is_no_comparison() -> None:
     [
         ("Both A100 and H100 take 19 seconds for one prompt", 1.0),
         ("On the A6000, the response time was 24 seconds, while on the RTX 4090, it was 16 seconds.", 1.5),
+        ("A V100 is far slower than the H100 (30 seconds per image on V100 vs 1 second on H100).", 30.0),
         ("+ The inference speed of A100 is `2.60`\n+ The inference speed of RTX 3090 is `2.73`", 2.73 / 2.60),
     ],
-    ids=["both", "in one sentence", "without a unit, nearly the same"],
+    ids=["both", "in one sentence", "the model behind the figure", "without a unit, nearly the same"],
 )
 def test_sentences(text: str, gain: float) -> None:
     assert facts(text)["bench.gpu_class_gain_ratio"] == pytest.approx(gain)

@@ -64,6 +64,19 @@ def test_an_xid_in_prose_is_of_the_gpu_that_it_names() -> None:
     assert values(scan(FORMAT, "health check: XID 48 detected on GPU 3"))["gpu.xid_first", "gpu:3"] == 48
 
 
+def test_the_xid_that_is_named_as_the_cause_comes_first() -> None:
+    found = values(
+        scan(
+            FORMAT,
+            "kernel: NVRM: Xid (PCI:0000:dc:00): 45, pid=18, name=python3, Ch 00000001 caused by previous Xid 149\n",
+        )
+    )
+    device = "gpu:0000:dc:00.0"
+    assert found[("gpu.xid_codes", device)] == "149, 45"
+    assert found[("gpu.xid_first", device)] == 149
+    assert found[("host.xid_count", "host:this")] == 1
+
+
 def test_more_than_three_minutes_of_silence_begin_another_burst() -> None:
     # 16:20:00 to 16:23:00 are 180 s: still one burst; 16:26:01 is 181 s later.
     log = "\n".join(

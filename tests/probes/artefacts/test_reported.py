@@ -95,6 +95,12 @@ REPORTED = [
     ("said.gpu_not_seen", "TensorFlow does not detect my GPU."),
     ("said.gpu_not_seen", "With tensorflow 2.10 the GPU is not recognized."),
     ("said.gpu_not_seen", "tensorflow: Num GPUs Available: 0"),
+    (
+        "said.first_request_slow",
+        "It takes 60 seconds to return a result for the first time, and 15 ms afterwards; same model.",
+    ),
+    ("said.spans_machines", "Cross-node collective operations are slow with NCCL."),
+    ("said.spans_machines", "NCCL is slow between two machines."),
 ]
 
 

@@ -34,6 +34,7 @@ REPORTED = [
     ("said.throttled_by_heat", "显卡温度过高，出现降频"),
     ("said.driver_insufficient", "报错说显卡驱动版本过低，CUDA用不了"),
     ("said.version_mismatch", "nvidia-smi 报驱动和内核模块版本不一致"),
+    ("said.spans_machines", "多机多卡训练，NCCL用的网卡是eth0"),
     ("said.fell_off_bus", "这台机器的GPU经常掉卡"),
 ]
 

@@ -35,6 +35,9 @@ STATED: list[tuple[str, str, Value]] = [
     ("每个step要1.2s", "step.time_seconds", 1.2),
     ("nvidia-smi shows 23 GB of 24 GB used", "said.memory_used_bytes", 23 * 2**30),
     ("nvidia-smi shows 23 GB of 24 GB used", "said.memory_total_bytes", 24 * 2**30),
+    ("60% of training time is consumed by DataLoader", "step.data_wait_share", 0.6),
+    ("Data loading takes about 45 % of the time.", "step.data_wait_share", 0.45),
+    ("数据加载占了70%的时间", "step.data_wait_share", 0.7),
     ("显存占用 10G/24G", "said.memory_used_bytes", 10 * 2**30),
 ]
 
@@ -64,6 +67,8 @@ def test_a_sentence_is_understood_and_a_row_of_a_comparison_left_to_others() -> 
         "I do not use num_workers=4",
         "The default batch size is 32.",
         "GPU utilization 250%",
+        "The python process CPU usage is 100%",
+        "CPU usage goes up to 1600%",
         "Epoch 3: loss: 0.31 batch size 16 ETA 10:20",
     ],
 )
@@ -76,6 +81,18 @@ def test_several_different_figures_are_no_reading_of_the_job() -> None:
     found = values(extracts)
     assert facts("I tried num_workers=0 and num_workers=8, no difference.\nbatch size 4\n") == {"job.batch_size": 4}
     assert sorted(value for (fact, _), value in found.items() if fact == "reading.count") == [0, 8]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The CPU (2 CPUs with 32 physical cores total) usage is 100% at then.",
+        "All 16 CPU cores are at 100 %.",
+        "CPU占用率基本100%",
+    ],
+)
+def test_what_the_processors_do_belongs_to_the_machine(sentence: str) -> None:
+    assert values(scan(FORMAT, sentence + "\n"))[("host.cpu_busy_share", "host:this")] == 1
 
 
 def test_the_same_figure_twice_is_one() -> None:

@@ -146,6 +146,16 @@ def test_styles(line: str, expected: dict[str, float]) -> None:
     assert claimed(scan(FORMAT, line)) == {1}
 
 
+def test_the_whole_step_may_be_called_net() -> None:
+    head = (
+        "net/a |##    | train: [1][{0}/90]|Tot: 0:41:33 |ETA: 1:09:52 |loss 2.1 |hm_loss 1.4 |Data {1}s({1}s) |Net {2}s"
+    )
+    facts = job("\n".join(head.format(*one) for one in [(10, 1.5, 2.0), (11, 1.7, 2.0)]) + "\n")
+    assert facts["step.time_seconds"] == 2.0
+    assert facts["step.data_wait_share"] == pytest.approx(0.8)  # 1.6 of 2.0
+    assert "step.time_seconds" not in job("epoch 1 step 3 net 5 loss 0.1\n")
+
+
 def test_progress_bar_table_without_gpu_memory() -> None:
     log = """Using 8 dataloader workers
 
