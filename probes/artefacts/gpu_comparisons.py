@@ -60,8 +60,10 @@ _SETTING = later(
 _PLAIN = later(rf"(?i)(?:\bis|[:=])\s{{0,4}}[`*]{{0,2}}(?P<value>{NUMBER})[`*]{{0,2}}\s*\.?\s*$")
 """A number at the end of a line, with nothing that says what it counts."""
 _ON = later(
-    r"(?i)(?:(?!\b(?:while|and|but|vs)\b)[^,;]){0,40}?\b(?:on|with|using) (?:(?:an?|the|my|our|one|single|NVIDIA|Tesla|GeForce|1x) ){0,3}\Z"
+    r"(?i)(?:(?!\b(?:while|and|but|vs)\b)[^,;]){0,40}?\b(?:on|with|using) "
+    r"(?:(?:an?|the|my|our|one|single|NVIDIA|Tesla|GeForce|1x) ){0,3}\Z"
 )
+"""What stands between a figure and the model behind it that it is of."""
 _RULER = later(r"^\s*(?:[-=*_]{3,}|#{1,6}\s.*)\s*$")
 
 
