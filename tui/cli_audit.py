@@ -8,21 +8,19 @@ import time
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpuwhy.tui.audit.prometheus import prometheus_options
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import close, fail, kb_option, knowledge, rules_option
+from gpuwhy.tui.rules_option import fail, kb_option, knowledge, rules_option
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from gpuwhy.kb.facts import FactBase
     from gpuwhy.kb.model import KnowledgeBase
-    from gpuwhy.probes.artefacts.read import Gathered
     from gpuwhy.probes.fleet_inputs import Fleet
     from gpuwhy.tui.audit.history import Waiver
     from gpuwhy.tui.audit.model import Audit
@@ -102,7 +100,9 @@ def audit(
     fleet = find_fleet(() if of_spark else paths, kb.facts)
     scraped = _scraped(kb, asked) if asked["url"] else None
     if explain is not None:
-        context.exit(_explain(kb, fleet, scraped, explain))
+        from gpuwhy.tui.audit.explained import explain_host
+
+        context.exit(explain_host(kb, fleet, scraped, explain, _bar))
     made = _audit(kb, fleet, scraped, waivers, baseline, (engine, of_spark))
     _show(made, form, out)
     context.exit(_status(made, fail_on))
@@ -201,63 +201,6 @@ def _rows(fleet: Fleet) -> int:
     from gpuwhy.probes.fleet_tables import row_count
 
     return sum(row_count(one) for one in fleet.tables)
-
-
-def _explain(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> ExitCode:
-    """Prints what `diagnose` says of the files of one host, and the proof of every cause; gives its exit status."""
-    from gpuwhy.engine.diagnose import diagnose
-    from gpuwhy.kb.facts import FactBase
-    from gpuwhy.tui import exit_codes, explain, report_text
-    from gpuwhy.tui.report import Report
-
-    gathered = _gathered(kb, fleet, scraped, name)
-    base = FactBase.of(gathered.facts, gathered.absent)
-    report = Report(kb, gathered, diagnose(kb, base))
-    causes = [one.id for one in report.diagnosis.asserted if one.spec.kind == "cause"]
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    out("\n".join([report_text.render(report), *(explain.why(report, one, plain) for one in causes)]))
-    if says := _not_compared(kb, base, name):
-        out(says)
-    return exit_codes.of(report.diagnosis)
-
-
-def _not_compared(kb: KnowledgeBase, base: FactBase, name: str) -> str:
-    """What a diagnosis of one host cannot say for want of the others; empty where its GPUs would not be compared."""
-    from gpuwhy.engine.peers import about_peers, members
-    from gpuwhy.tui.wording import wrapped
-
-    if not any(one.at_work for one in members(name, base)):
-        return ""
-    causes = sorted({cause for one in about_peers(kb).signatures.outlines for cause in one.about})
-    says = f"comparisons with other hosts, which the report of the whole audit has ({', '.join(causes)})"
-    return "\n".join(wrapped(says, "NOT HERE    ", " " * 12, 80))
-
-
-def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: str) -> Gathered:
-    """What is known about one host of the fleet. Ends the process where there is none of this name."""
-    from gpuwhy.probes.artefacts.read import Gathered, UnusableInput, gather
-    from gpuwhy.tui.audit import prometheus
-    from gpuwhy.tui.audit.tables import base_of
-
-    host = next((one for one in fleet.hosts if one.name == name), None)
-    if host is not None:
-        try:
-            return gather(host.inputs(), kb.facts)
-        except UnusableInput as error:
-            fail(str(error))
-    found = base_of(kb, fleet.tables, name)
-    if found is None and scraped is not None and (read := prometheus.gathered(scraped, name)) is not None:
-        return read
-    if found is None:
-        _unknown(
-            [*(one.name for one in fleet.hosts), *(scraped.found.hosts.by_name if scraped is not None else ())], name
-        )
-    base, table = found
-    return Gathered(tuple(base.facts()), (), ((table, "table of facts"),))
-
-
-def _unknown(names: list[str], name: str) -> NoReturn:
-    fail(f"no host `{name}` in this fleet", close(name, names))
 
 
 def _show(made: Audit, form: str, out: Path | None) -> None:

@@ -27,21 +27,34 @@ AHEAD = 1
 
 def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
     """Judges tables and notes what is found; one that cannot be read, or not to its end, is noted as broken."""
-    opened, compared = [], []
-    for path in paths:
-        try:
-            frame = scan(path)
-            with read_whole(path.name):
-                compared.append(readings(collected.kb, frame))
-            opened.append((path.name, frame))
-        except UnusableInput as error:
-            collected.broken(Broken(path.name, error.message))
-    collected.beyond_hosts = _medians([one for one in compared if one is not None], collected.members)
+    opened, compared = _opened(collected.kb, paths, collected.broken)
+    collected.beyond_hosts = _medians(compared, collected.members)
     for name, frame in opened:
         try:
             _judge(collected, frame, name, progress)
         except UnusableInput as error:
             collected.broken(Broken(name, error.message))
+
+
+def medians_of(kb: KnowledgeBase, paths: Iterable[Path], fleet: Sequence[Member]) -> Medians:
+    """The medians over the GPUs of these tables, as far as they can be read, and those that were read one by one."""
+    return _medians(_opened(kb, paths, lambda _: None)[1], fleet)
+
+
+def _opened(
+    kb: KnowledgeBase, paths: Iterable[Path], broken: Callable[[Broken], object]
+) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """The tables by name, and what GPUs are compared by of those that have that."""
+    opened, compared = [], []
+    for path in paths:
+        try:
+            frame = scan(path)
+            with read_whole(path.name):
+                compared.append(readings(kb, frame))
+            opened.append((path.name, frame))
+        except UnusableInput as error:
+            broken(Broken(path.name, error.message))
+    return opened, [one for one in compared if one is not None]
 
 
 def _medians(tables: Sequence[Any], fleet: Sequence[Member]) -> Medians:

@@ -128,11 +128,18 @@ def test_where_a_type_has_too_few_gpus_the_same_cards_of_the_fleet_are_the_peers
 
 
 @pytest.mark.parametrize("write", [as_files, as_parquet], ids=["files", "parquet"])
-def test_one_host_explained_says_that_it_was_not_compared(write: Write, tmp_path: Path) -> None:
+def test_one_host_is_explained_with_its_comparison(write: Write, tmp_path: Path) -> None:
     at_rest: list[Row] = [{**row, "gpu.utilization_share": 0.0} for row in host("idle", 210)]
-    write(tmp_path, host("n0", 1410) + at_rest)
-    assert "slow.straggler" in audit(tmp_path, "--explain", "n0").output.split("NOT HERE")[1]
-    assert "NOT HERE" not in audit(tmp_path, "--explain", "idle").output
+    alike = [row for number in range(3) for row in host(f"n{number}", 1410)]
+    write(tmp_path, alike + host("slow", 705) + at_rest)
+    found = audit(tmp_path, "--explain", "slow")
+    compared = found.output.split("COMPARED WITH OTHER HOSTS")[1]
+    assert found.exit_code == 1
+    assert "slow.straggler" in compared
+    # eight GPUs at work, six of them at 1410 MHz: 705 is half of the median
+    assert "gpu.sm_clock_type_ratio = 0.5" in compared
+    for sound in ("n0", "idle"):
+        assert "COMPARED" not in audit(tmp_path, "--explain", sound).output
 
 
 @pytest.mark.parametrize("write", [as_files, as_parquet], ids=["files", "parquet"])
