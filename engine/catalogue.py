@@ -6,12 +6,19 @@ A reading is never replaced: what a machine says of itself is better than what i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from gpuwhy.engine.versions import of_versions
 from gpuwhy.engine.xids import of_xids
 from gpuwhy.kb.catalogue import Known, typed
 from gpuwhy.kb.facts import HOST, Entity, Fact, FactBase, Origin, OriginKind, gpu
 from gpuwhy.kb.model import KnowledgeBase
+
+
+@lru_cache(maxsize=4096)
+def origin_of(source: str, entry: str) -> Origin:
+    """Where a fact of the catalogue stands: the reference that it rests on, and the entry it is of."""
+    return Origin(OriginKind.CATALOGUE, source, None, entry)
 
 
 def with_catalogue(kb: KnowledgeBase, base: FactBase) -> FactBase:
@@ -45,5 +52,5 @@ def _facts(kb: KnowledgeBase, base: FactBase, entity: Entity, known: Iterable[Kn
     for one in known:
         spec = kb.facts[one.fact]
         if base.get(one.fact, entity) is None:
-            origin = Origin(OriginKind.CATALOGUE, one.source, None, one.entry)
-            yield Fact(one.fact, typed(one.value, spec.unit, spec.type), spec.unit, entity, origin)
+            value = typed(one.value, spec.unit, spec.type)
+            yield Fact(one.fact, value, spec.unit, entity, origin_of(one.source, one.entry))

@@ -18,13 +18,14 @@ readings in the last digit. Only operations that Narwhals has for Polars and for
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from gpuwhy.engine.derive import target_of
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.narwhals_sheet import NarwhalsSheet
 from gpuwhy.engine.sheet import Sheet
-from gpuwhy.engine.values import fitting, kind_of, typed
+from gpuwhy.engine.values import as_kind, fitting, kind_of, typed
 from gpuwhy.engine.view import World
 from gpuwhy.kb.conditions import All, Comparison, Condition, FactRef, Not, Operator, Over, references
 from gpuwhy.kb.expressions import Call, Expression, FactValue, Number, refs_of
@@ -311,28 +312,37 @@ def frame_of(kb: KnowledgeBase, hosts: Mapping[str, FactBase], only: Container[s
     schema: dict[str, Any] = {"host": polars.String, "kind": polars.String, "entity": polars.String}
     schema |= {"order": polars.Int64}
     schema |= {f"{role}:{kind}": polars.String for kind in kinds for role in ("home", "target")}
-    schema |= {name: types[kind_of(kb.facts, FactRef(name))] for name in known}
+    kind_by_name = {name: kind_of(kb.facts, FactRef(name)) for name in known}
+    schema |= {name: types[kind] for name, kind in kind_by_name.items()}
     rows = [
         row
         for name, base in hosts.items()
-        for row in _rows(World(kb.facts, base), name, [*(kinds | scopes)], kinds, list(known))
+        for row in _rows(World(kb.facts, base), name, [*(kinds | scopes)], kinds, kind_by_name)
     ]
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
-def _rows(world: World, host: str, kinds: list[str], homes: Mapping[str, str], known: list[str]) -> Iterator[list[Any]]:
-    """The rows of a host. `homes`: for each kind of entity a fact that it has; `known`: the facts, in order."""
-    here = [(name, world.specs[name].entity) if name in world.known else None for name in known]
-    there = {one for one in homes if world.entities(one)}
+def _rows(
+    world: World, host: str, kinds: list[str], homes: Mapping[str, str], known: Mapping[str, type]
+) -> Iterator[list[Any]]:
+    """The rows of a host. `homes`: for each kind of entity a fact that it has; `known`: facts and types, in order."""
+    here = [(at, name, world.specs[name].entity) for at, name in enumerate(known) if name in world.known]
+    there = [(at, one) for at, one in enumerate(homes) if world.entities(one)]
+    no_places: list[str | None] = [None] * (2 * len(homes))
+    no_values: list[Any] = [None] * len(known)
+    key = cache(key_of)
     for kind in kinds:
         for order, entity in enumerate(world.entities(kind)):
-            row: list[Any] = [host, kind, key_of(entity), order]
-            seen = {one: world.home(homes[one], entity) for one in there}
-            for one in homes:
-                pair = (seen[one], target_of(one, entity)) if one in there else (None, None)
-                row += [None if found is None else key_of(found) for found in pair]
-            for fact_here in here:
-                home = None if fact_here is None else seen.get(fact_here[1])
-                fact = None if fact_here is None or home is None else world.base.get(fact_here[0], home)
-                row.append(None if fact is None else typed(world.specs, FactRef(fact.id), fact.value))
-            yield row
+            places, values = no_places.copy(), no_values.copy()
+            seen: dict[str, Entity | None] = {}
+            for at, one in there:
+                seen[one] = home = world.home(homes[one], entity)
+                target = target_of(one, entity)
+                places[2 * at] = None if home is None else key(home)
+                places[2 * at + 1] = None if target is None else key(target)
+            for at, name, of in here:
+                home = seen.get(of)
+                fact = None if home is None else world.own(name, home)
+                if fact is not None:
+                    values[at] = as_kind(known[name], world.specs, name, fact.value)
+            yield [host, kind, key(entity), order, *places, *values]

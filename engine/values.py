@@ -25,9 +25,13 @@ def is_a(kind: type, value: object) -> bool:
 
 def typed(specs: Mapping[str, FactSpec], ref: FactRef, value: Value) -> bool | float | str:
     """The value, numbers as float. Raises TypeError if it is not of the type of its fact."""
-    kind = kind_of(specs, ref)
+    return as_kind(kind_of(specs, ref), specs, ref.fact, value)
+
+
+def as_kind(kind: type, specs: Mapping[str, FactSpec], fact: str, value: Value) -> bool | float | str:
+    """The value of a fact whose values are of this kind, numbers as float. Raises TypeError if it is of another one."""
     if not is_a(kind, value):
-        raise TypeError(f"{ref}: {value!r} is no {specs[ref.fact].type}")
+        raise TypeError(f"{fact}: {value!r} is no {specs[fact].type}")
     return float(value) if kind is float else value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpuwhy.kb.catalogue import typed, version_number
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind
@@ -11,16 +11,23 @@ from gpuwhy.kb.model import KnowledgeBase
 _SOURCE = "numbers of versions"
 
 
-def of_versions(kb: KnowledgeBase, base: FactBase, more: Iterable[Fact]) -> list[Fact]:
+def of_versions(kb: KnowledgeBase, base: FactBase, more: Sequence[Fact]) -> list[Fact]:
     """Facts that follow from the versions in this base and in these facts; a reading is never replaced."""
-    known = {(one.id, one.entity): one for one in (*more, *base.facts())}
-    ranged = {(entry["of"]) for entry in kb.catalogue.sections.get("versions", ())}
-    found: list[Fact] = []
-    for fact in list(known.values()):
-        if fact.id in ranged and isinstance(fact.value, str):
-            found += [one for one in _known(kb, fact) if (one.id, one.entity) not in known]
-    known |= {(one.id, one.entity): one for one in found}
-    return [*found, *_numbers(kb, list(known.values()))]
+    numbers, ranged = kb.catalogue.numbers(), {entry["of"] for entry in kb.catalogue.sections.get("versions", ())}
+    versions = {of for of, _ in numbers} | ranged
+    told = {(one.id, one.entity): one for one in (*more, *base.by_key.values()) if one.id in versions}
+    found = [
+        one
+        for fact in told.values()
+        if fact.id in ranged and isinstance(fact.value, str)
+        for one in _known(kb, fact)
+        if (one.id, one.entity) not in base.by_key
+    ]
+    if found:
+        given = {(one.id, one.entity) for one in more}
+        found = [one for one in found if (one.id, one.entity) not in given]
+    told |= {(one.id, one.entity): one for one in found if one.id in versions}
+    return [*found, *_numbers(kb, numbers, list(told.values()))]
 
 
 def _known(kb: KnowledgeBase, fact: Fact) -> Iterator[Fact]:
@@ -31,9 +38,9 @@ def _known(kb: KnowledgeBase, fact: Fact) -> Iterator[Fact]:
         yield Fact(one.fact, typed(one.value, spec.unit, spec.type), spec.unit, entity, origin)
 
 
-def _numbers(kb: KnowledgeBase, facts: list[Fact]) -> Iterator[Fact]:
-    for of, gives in kb.catalogue.numbers():
-        for fact in facts:
+def _numbers(kb: KnowledgeBase, numbers: Iterable[tuple[str, str]], told: Iterable[Fact]) -> Iterator[Fact]:
+    for of, gives in numbers:
+        for fact in told:
             number = version_number(str(fact.value)) if fact.id == of else None
             if number is not None:
                 origin = Origin(OriginKind.CATALOGUE, _SOURCE, None, f"{of} {fact.value}")

@@ -31,9 +31,11 @@ class World:
             self._note(fact)
 
     def _note(self, fact: Fact) -> None:
-        self._by_id.setdefault(fact.id, {})[fact.entity] = fact
-        for entity in fact.entity.lineage():
-            self._entities.setdefault(entity.kind, {})[entity] = None
+        of = fact.entity
+        self._by_id.setdefault(fact.id, {})[of] = fact
+        if of not in self._entities.get(of.kind, ()):  # what it belongs to is noted with it
+            for entity in of.lineage():
+                self._entities.setdefault(entity.kind, {})[entity] = None
 
     def add(self, fact: Fact) -> None:
         """Note one more fact, as derivations produce them."""
@@ -57,6 +59,10 @@ class World:
     def has(self, fact_id: str, entity: Entity) -> bool:
         """True if exactly this entity has this fact."""
         return entity in self._by_id.get(fact_id, ())
+
+    def own(self, fact_id: str, entity: Entity) -> Fact | None:
+        """The fact of exactly this entity, given or added."""
+        return self._by_id.get(fact_id, {}).get(entity)
 
     def home(self, fact_id: str, entity: Entity) -> Entity | None:
         """The entity whose fact `fact_id` is when seen from `entity`; None if there are several or none."""

@@ -6,7 +6,7 @@ virtual GPU or a MIG partition gives only what holds for the chip: memory, power
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -74,8 +74,26 @@ class Catalogue:
         """The catalogue of files that are read when one of their sections is first looked at: sections and reader."""
         return Catalogue(_Later(files))
 
-    def of_gpu(self, name: str) -> list[Known]:
+    def of_gpu(self, name: str) -> Sequence[Known]:
         """What is known of the GPU with this product name, as a driver or a person writes it; empty if nothing is."""
+        return self._looked_up(("gpu", name), self._of_gpu)
+
+    def of_instance(self, name: str) -> Sequence[Known]:
+        """What is known of the machine type with this name (`g6e.xlarge`); empty if nothing is."""
+        return self._looked_up(("instance", name), self._of_instance)
+
+    def _looked_up(self, key: tuple[str, str], look_up: Callable[[str], Sequence[Known]]) -> Sequence[Known]:
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = look_up(key[1])
+        return found
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, str], Sequence[Known]]:
+        """What is known by the names that were asked for: a fleet has few."""
+        return {}
+
+    def _of_gpu(self, name: str) -> list[Known]:
         wanted = normal(name)
         whole = _SLICE.sub("", wanted).strip()
         sliced = whole != wanted
@@ -84,8 +102,7 @@ class Catalogue:
         candidates = self._candidates(whole, bool(_CUT.search(name)))
         return _common([self._of_card(entry, with_card=not sliced) for entry in candidates])
 
-    def of_instance(self, name: str) -> list[Known]:
-        """What is known of the machine type with this name (`g6e.xlarge`); empty if nothing is."""
+    def _of_instance(self, name: str) -> list[Known]:
         lowered = name.lower()
         for entry in self.sections.get("instances", ()):
             if any(fnmatchcase(lowered, pattern.lower()) for pattern in entry["names"]):
@@ -195,6 +212,7 @@ def normal(name: str) -> str:
     return " ".join(words)
 
 
+@lru_cache(maxsize=1024, typed=True)
 def typed(value: Value, unit: str | None, kind: str) -> Value:
     """A catalogue value in the unit of its fact: `80 GiB` in bytes, whole numbers as such. Raises `ValueError`."""
     if kind in ("boolean", "text", "choice"):

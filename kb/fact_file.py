@@ -7,12 +7,14 @@ from a newer version whose vocabulary has more words, and whoever uses the facts
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from gpuwhy.kb.entities import PARENTS
 from gpuwhy.kb.facts import HOST, Absent, Entity, Fact, Origin, OriginKind, Value, is_number
 from gpuwhy.kb.records import dataclass, field
+
+_T = TypeVar("_T")
 
 FORMAT = "gpuwhy-facts"
 VERSION = 1
@@ -22,6 +24,12 @@ MAX_TEXT = 4000
 _MAX_NAME = 400
 _MAX_PROBLEMS = 50
 _MAX_DIGITS = 400
+_FILE_KEYS = frozenset({"format", "schema", "$schema", "entities", "facts", "absent"})
+_ENTITY_KEYS = frozenset({"kind", "name", "parent"})
+_FACT_KEYS = frozenset({"id", "value", "unit", "entity", "origin", "observed_at", "window_seconds"})
+_ABSENT_KEYS = frozenset({"id", "reason", "entity", "origin"})
+_ORIGIN_KEYS = frozenset({"kind", "source", "line", "text"})
+_KINDS = {one.value: one for one in OriginKind}
 
 
 class FactFileError(ValueError):
@@ -169,16 +177,15 @@ class _Reader:
         self._document = document
         self._problems: list[str] = []
         self._entities: dict[str, Entity] = {}
+        self._origins: dict[tuple[Any, ...], Origin] = {}
 
     def read(self) -> FactFile:
-        known = {"format", "schema", "$schema", "entities", "facts", "absent"}
         for key in self._document:
-            if key not in known:
+            if key not in _FILE_KEYS:
                 self._problem(f"`{key[:80]}` is no key of a facts file")
         self._read_entities()
-        facts = [one for place, item in self._list("facts") if (one := self._try(self._fact, place, item))]
-        absent = [one for place, item in self._list("absent") if (one := self._try(self._absent, place, item))]
-        return FactFile(tuple(facts), tuple(absent), tuple(self._problems))
+        facts, absent = tuple(self._all("facts", self._fact)), tuple(self._all("absent", self._absent))
+        return FactFile(facts, absent, tuple(self._problems))
 
     def _problem(self, text: str) -> None:
         if len(self._problems) < _MAX_PROBLEMS:
@@ -186,20 +193,16 @@ class _Reader:
         elif len(self._problems) == _MAX_PROBLEMS:
             self._problems.append("and more")
 
-    def _list(self, key: str) -> Iterator[tuple[str, Any]]:
+    def _all(self, key: str, read: Callable[[Any], _T]) -> Iterator[_T]:
         found = self._document.get(key, [])
         if not isinstance(found, list):
             self._problem(f"`{key}` is no list")
             return
         for index, item in enumerate(found):
-            yield f"{key}[{index}]", item
-
-    def _try(self, read: Any, place: str, item: Any) -> Any:
-        try:
-            return read(item)
-        except _Bad as error:
-            self._problem(f"{place}: {error}")
-            return None
+            try:
+                yield read(item)
+            except _Bad as error:
+                self._problem(f"{key}[{index}]: {error}")
 
     def _read_entities(self) -> None:
         found = self._document.get("entities", {})
@@ -207,11 +210,14 @@ class _Reader:
             self._problem("`entities` is no object")
             return
         for name, item in found.items():
-            self._try(lambda item, name=name: self._entity(name, item), f"entities[{name[:80]!r}]", item)
+            try:
+                self._entity(name, item)
+            except _Bad as error:
+                self._problem(f"entities[{name[:80]!r}]: {error}")
 
     def _entity(self, name: str, item: Any) -> None:
         """Entities stand after what they belong to, so that none can belong to itself."""
-        entry = _object(item, {"kind", "name", "parent"})
+        entry = _object(item, _ENTITY_KEYS)
         kind, own = _text(entry, "kind", _MAX_NAME), _text(entry, "name", _MAX_NAME)
         if kind not in PARENTS:
             raise _Bad(f"`{kind}` is no kind of entity")
@@ -233,7 +239,7 @@ class _Reader:
         return self._entities[name]
 
     def _fact(self, item: Any) -> Fact:
-        entry = _object(item, {"id", "value", "unit", "entity", "origin", "observed_at", "window_seconds"})
+        entry = _object(item, _FACT_KEYS)
         window = entry.get("window_seconds")
         if window is not None and (not is_number(window) or window < 0):
             raise _Bad("`window_seconds` is no length of time")
@@ -242,23 +248,33 @@ class _Reader:
             _value(entry.get("value")),
             _optional(entry, "unit", _MAX_NAME),
             self._of(entry),
-            _origin(entry.get("origin")),
+            self._origin(entry.get("origin")),
             _optional(entry, "observed_at", _MAX_NAME),
             None if window is None else float(window),
         )
 
     def _absent(self, item: Any) -> Absent:
-        entry = _object(item, {"id", "reason", "entity", "origin"})
+        entry = _object(item, _ABSENT_KEYS)
         identity, why = _text(entry, "id", _MAX_NAME), _text(entry, "reason", MAX_TEXT)
-        return Absent(identity, self._of(entry), why, _origin(entry.get("origin")))
+        return Absent(identity, self._of(entry), why, self._origin(entry.get("origin")))
+
+    def _origin(self, item: Any) -> Origin:
+        """Facts of one probe have one origin; a line is of a type too, since `true` equals 1."""
+        try:
+            key = (*item.items(), type(item.get("line")))
+            known = self._origins.get(key)
+        except (AttributeError, TypeError):
+            return _origin(item)
+        if known is None:
+            known = self._origins[key] = _origin(item)
+        return known
 
 
-def _object(item: Any, keys: set[str]) -> Mapping[str, Any]:
+def _object(item: Any, keys: frozenset[str]) -> Mapping[str, Any]:
     if not isinstance(item, dict):
         raise _Bad("it is no object")
-    for key in item:
-        if key not in keys:
-            raise _Bad(f"`{key[:80]}` is no key of it")
+    if not item.keys() <= keys:
+        raise _Bad(f"`{next(key for key in item if key not in keys)[:80]}` is no key of it")
     return item
 
 
@@ -283,11 +299,12 @@ def _value(value: Any) -> Value:
 
 
 def _origin(item: Any) -> Origin:
-    entry = _object(item, {"kind", "source", "line", "text"})
+    entry = _object(item, _ORIGIN_KEYS)
     line = entry.get("line")
     if line is not None and (not isinstance(line, int) or isinstance(line, bool) or line < 1):
         raise _Bad("`line` of its origin is no line number")
-    kind = entry.get("kind")
-    if kind not in {one.value for one in OriginKind}:
-        raise _Bad(f"{str(kind)[:80]!r} is no kind of origin")
-    return Origin(OriginKind(kind), _text(entry, "source", MAX_TEXT), line, _optional(entry, "text", MAX_TEXT))
+    told = entry.get("kind")
+    kind = _KINDS.get(told) if isinstance(told, str) else None
+    if kind is None:
+        raise _Bad(f"{str(told)[:80]!r} is no kind of origin")
+    return Origin(kind, _text(entry, "source", MAX_TEXT), line, _optional(entry, "text", MAX_TEXT))

@@ -34,7 +34,7 @@ class Entity:
 
     def __hash__(self) -> int:
         """Remembered: facts are looked up by entity many times, and an entity hashes all that it belongs to."""
-        known: int | None = self.__dict__.get("_hash")
+        known: int | None = getattr(self, "_hash", None)
         if known is None:
             known = hash((self.kind, self.name, self.parent))
             object.__setattr__(self, "_hash", known)
@@ -198,7 +198,7 @@ class FactBase:
     def entities(self, kind: str) -> list[Entity]:
         """All entities of a kind that something is known about, or that something known belongs to."""
         seen: dict[Entity, None] = {}
-        for _, entity in self.by_key:
+        for entity in dict.fromkeys(entity for _, entity in self.by_key):
             for one in entity.lineage():
                 if one.kind == kind:
                     seen[one] = None

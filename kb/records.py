@@ -3,8 +3,9 @@
 `dataclass`, `field` and `replace` are used as those of the standard library, and type checkers take them for those. The
 standard library writes the source of `__init__`, `__eq__`, `__hash__`, … for each class and compiles it; of a program
 that answers one question and ends, that was a quarter of the time. Here all classes share functions over the names of
-their fields. `dataclasses.fields`, `asdict` and kin work on them too. Only what this product uses is there: no
-`InitVar`, `ClassVar`, `init=False`, `slots` or `compare=False`.
+their fields; only a class of which many are made gets an `__init__` of its own, which takes half the time.
+`dataclasses.fields`, `asdict` and kin work on them too. Only what this product uses is there: no `InitVar`, `ClassVar`,
+`init=False`, `slots` or `compare=False`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ else:
     from reprlib import recursive_repr
 
     _MISSING = object()
+    _set = object.__setattr__
+    _MANY = 200  # compiling takes about as long as what it saves on so many
 
     class _Factory:
         """A default that is made anew for each instance."""
@@ -91,12 +94,30 @@ else:
         return lambda instance: tuple(getattr(instance, name) for name in names)
 
     def _init(made, defaults, positional):
+        values_of, checks, so_far = _arguments(made, defaults, positional), hasattr(made, "__post_init__"), 0
+
+        def __init__(self, *args, **given):
+            nonlocal so_far
+            values, so_far = values_of(args, given), so_far + 1
+            if so_far == 1:  # those that follow share its names
+                for name in defaults:
+                    _set(self, name, values[name])
+            else:
+                self.__dict__.update(values)
+            if so_far == _MANY and made.__dict__["__init__"] is __init__:
+                made.__init__ = _compiled(defaults, positional, checks)
+            if checks:
+                self.__post_init__()
+
+        return __init__
+
+    def _arguments(made, defaults, positional):
         optional = {name: default for name, default in defaults.items() if default is not _MISSING}
         plain = {name: default for name, default in optional.items() if not isinstance(default, _Factory)}
         made_anew = {name: default.make for name, default in optional.items() if isinstance(default, _Factory)}
-        count, after = len(defaults), getattr(made, "__post_init__", None)
+        count = len(defaults)
 
-        def __init__(self, *args, **given):
+        def values_of(args, given):
             values = dict(zip(positional, args, strict=False))
             if given:
                 if not (given.keys() <= defaults.keys() and values.keys().isdisjoint(given)):
@@ -111,11 +132,26 @@ else:
                         values[name] = make()
                 if len(values) != count:
                     raise TypeError(_complaint(made, args, given, defaults, positional))
-            self.__dict__.update(values)
-            if after is not None:
-                self.__post_init__()
+            return values
 
-        return __init__
+        return values_of
+
+    def _compiled(defaults, positional, checks):
+        """An `__init__` for fields with these defaults, of which those in `positional` need no name."""
+        known = {"_set": _set, "_MISSING": _MISSING}
+        head, body = [], []
+        for name in (*positional, *(other for other in defaults if other not in positional)):
+            default, made_anew = defaults[name], isinstance(defaults[name], _Factory)
+            if len(head) == len(positional) and len(positional) < len(defaults):
+                head.append("*")
+            known[f"_of_{name}"] = default.make if made_anew else default
+            head.append(name if default is _MISSING else f"{name}=_MISSING" if made_anew else f"{name}=_of_{name}")
+            value = f"_of_{name}() if {name} is _MISSING else {name}" if made_anew else name
+            body.append(f"    _set(self, {name!r}, {value})")
+        if checks:
+            body.append("    self.__post_init__()")
+        exec("\n".join((f"def __init__(self, {', '.join(head)}):", *body, "    return None")), known)  # noqa: S102
+        return known["__init__"]
 
     def _complaint(made, args, given, defaults, positional):
         start = f"{made.__qualname__}.__init__()"

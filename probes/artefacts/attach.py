@@ -120,7 +120,7 @@ def _joined(facts: list[Fact], absent: list[Absent]) -> tuple[list[Fact], list[A
 
 def _only_model(facts: list[Fact]) -> Entity | None:
     """The only model that has a name, if artefacts that name none are about a model too."""
-    models = {one for fact in facts for one in fact.entity.lineage() if one.kind == "model"}
+    models = {one for entity in {fact.entity for fact in facts} for one in entity.lineage() if one.kind == "model"}
     named = [one for one in models if one.name != UNNAMED]
     return named[0] if len(named) == 1 and len(models) == 2 else None
 
@@ -144,4 +144,4 @@ def _detach(facts: list[Fact]) -> list[Fact]:
             total = totals[parent]
             if not isinstance(total, str) and abs(one.value - total) > MAX_CAPACITY_DIFFERENCE * total:
                 moved[one.entity] = replace(one.entity, parent=JOB)
-    return [replace(one, entity=moved.get(one.entity, one.entity)) for one in facts]
+    return [replace(one, entity=moved[one.entity]) if one.entity in moved else one for one in facts] if moved else facts

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from gpuwhy.kb.fact_file import FORMAT as FILE_FORMAT
 from gpuwhy.kb.fact_file import FactFileError, parse
-from gpuwhy.kb.facts import Absent, Entity, Fact, Origin
+from gpuwhy.kb.facts import Entity, Fact, Origin
 from gpuwhy.kb.load import load
 from gpuwhy.kb.model import FactSpec
 from gpuwhy.probes.artefacts.contract import Extract, FileFormat, Missing, Reading, Trouble
 from gpuwhy.probes.artefacts.kineto_stream import open_bytes
 from gpuwhy.probes.gathering import plain
 
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 NAME = "gpuwhy-facts"
 _SIZE_LIMIT = 64 << 20
 _MARK = f'"{FILE_FORMAT}"'.encode()
@@ -42,17 +45,17 @@ def read(source: Path | bytes, name: str) -> Extract:
         return Extract(NAME, troubles=(Trouble(None, f"the facts were not read: {error}"),))
     lines = text.splitlines()
     places = _places([*(one.id for one in found.facts), *(one.id for one in found.absent)], lines)
-    specs = _vocabulary()
+    specs, shown, told = _vocabulary(), _Once(_shown), _Once(_told)
     readings, troubles = [], [Trouble(None, problem) for problem in found.problems]
     for fact, line in zip(found.facts, places, strict=False):
         wrong = _other_unit(fact, specs)
         if wrong is None:
-            readings.append(_reading(fact, line))
+            readings.append(_reading(fact, line, shown.of(fact.entity), told.of(fact.origin)))
         else:
             troubles.append(Trouble(line, wrong))
     missing = []
     for absent, line in zip(found.absent, places[len(found.facts) :], strict=True):
-        missing.append(_missing(absent, line))
+        missing.append(Missing(absent.id, plain(absent.reason), line, shown.of(absent.entity)))
         if absent.id not in specs:
             troubles.append(Trouble(line, f"`{absent.id}` is no word of the vocabulary"))
     return Extract(NAME, tuple(readings), tuple(missing), troubles=tuple(troubles))
@@ -72,14 +75,25 @@ def _other_unit(fact: Fact, specs: Mapping[str, FactSpec]) -> str | None:
     return f"`{fact.id}` is in {fact.unit or 'no unit'}, and the vocabulary has it in {spec.unit or 'no unit'}"
 
 
-def _reading(fact: Fact, line: int | None) -> Reading:
+class _Once(Generic[_A, _B]):
+    """Makes one thing of another, once for each: the facts of a file share few entities and origins."""
+
+    def __init__(self, make: Callable[[_A], _B]) -> None:
+        self._make = make
+        self._made: dict[int, _B] = {}
+
+    def of(self, one: _A) -> _B:
+        """What is made of this one, which lives as long as what is made."""
+        made = self._made.get(id(one))
+        if made is None:
+            made = self._made[id(one)] = self._make(one)
+        return made
+
+
+def _reading(fact: Fact, line: int | None, entity: Entity, told: str) -> Reading:
     value = plain(fact.value) if isinstance(fact.value, str) else fact.value
-    at, told = None if fact.observed_at is None else plain(fact.observed_at), plain(_told(fact.origin))
-    return Reading(fact.id, value, line, told, _shown(fact.entity), at, fact.window_seconds)
-
-
-def _missing(absent: Absent, line: int | None) -> Missing:
-    return Missing(absent.id, plain(absent.reason), line, _shown(absent.entity))
+    at = None if fact.observed_at is None else plain(fact.observed_at)
+    return Reading(fact.id, value, line, told, entity, at, fact.window_seconds)
 
 
 def _shown(entity: Entity) -> Entity:
@@ -89,7 +103,7 @@ def _shown(entity: Entity) -> Entity:
 
 def _told(origin: Origin) -> str:
     """Where the fact came from when the file was written."""
-    return origin.where() if origin.text is None else f"{origin.where()}: {origin.text}"
+    return plain(origin.where() if origin.text is None else f"{origin.where()}: {origin.text}")
 
 
 def _places(ids: Sequence[str], lines: Sequence[str]) -> list[int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def catalogue() -> Catalogue:
     return load().catalogue
 
 
-def values(known: list[Known]) -> dict[str, object]:
+def values(known: Sequence[Known]) -> dict[str, object]:
     return {one.fact: one.value for one in known}
 
 

@@ -53,6 +53,9 @@ def made_by(dataclass: Any, field: Any) -> tuple[Any, Any, Any]:
 
 OURS = made_by(records.dataclass, records.field)
 THEIRS = made_by(dataclasses.dataclass, dataclasses.field)
+OFTEN_MADE = made_by(records.dataclass, records.field)
+for number in range(300):
+    OFTEN_MADE[0](number), OFTEN_MADE[1](id=number, length=number), OFTEN_MADE[2](number)
 KEYS = st.sampled_from(["x", "y", "name", "id", "tags", "length", "parts", "value", "many", "z"])
 CALLS = st.tuples(
     st.integers(0, 2),
@@ -81,7 +84,10 @@ def seen(thing: Any) -> Any:
 
 @given(CALLS, CALLS)
 def test_the_same_calls_give_the_same(one: Any, other: Any) -> None:
-    ours, theirs = (built(OURS, one), built(OURS, other)), (built(THEIRS, one), built(THEIRS, other))
+    theirs = built(THEIRS, one), built(THEIRS, other)
+    often_made = built(OFTEN_MADE, one), built(OFTEN_MADE, other)
+    assert [seen(thing) for thing in often_made] == [seen(thing) for thing in theirs]
+    ours = built(OURS, one), built(OURS, other)
     assert [seen(thing) for thing in ours] == [seen(thing) for thing in theirs]
     assert (ours[0] == ours[1]) == (theirs[0] == theirs[1])
     if not any(isinstance(thing, type) for thing in ours) and one[0] == other[0] == 0:
@@ -112,9 +118,10 @@ def test_one_with_changes_is_checked_anew() -> None:
 
 
 def test_defaults_made_anew_are_not_shared() -> None:
-    first, second = OURS[2](1), OURS[2](1)
-    first.many[1] = 1
-    assert second.many == {}
+    for classes in (OURS, OFTEN_MADE):
+        first, second = classes[2](1), classes[2](1)
+        first.many[1] = 1
+        assert second.many == {}
     with pytest.raises(ValueError, match="mutable"):
 
         @records.dataclass

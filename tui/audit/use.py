@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpuwhy.engine.fleet_table import Judged
 
 MEMORY, BUSY = "gpu.memory_used_max_bytes", "gpu.utilization_share"
+SAMPLES = "gpu.sample_count"
 IDLE, SMALL = "gpu.idle_over_samples", "gpu.small_load"
 MACHINE, DEVICE_NAME = "host.instance_type", "gpu.name"
 Type = tuple[str, str, str]
@@ -84,13 +85,18 @@ def of_base(kb: KnowledgeBase, base: FactBase) -> Iterator[tuple[Type, Count]]:
     devices = base.entities("gpu")
     if not devices:
         return
+    machine, region = _text(base, MACHINE, HOST), _text(base, REGION, HOST)
+    sampled = {
+        device for device in devices if (known := base.get(SAMPLES, device)) is not None and int(known.value) > 1
+    }
+    if not sampled:
+        yield from (((machine, _text(base, DEVICE_NAME, device), region), Count(1)) for device in devices)
+        return
     world = World(kb.facts, base)
     derive(kb.derivations.about(IDLE, SMALL), world)
-    machine, region = _text(base, MACHINE, HOST), _text(base, REGION, HOST)
     for device in devices:
-        idle, small = (world.base.get(name, device) for name in (IDLE, SMALL))
-        known = base.get("gpu.sample_count", device)
-        judged = idle is not None and known is not None and int(known.value) > 1
+        idle, small = (world.own(name, device) for name in (IDLE, SMALL))
+        judged = idle is not None and device in sampled
         count = Count(1, int(judged), int(_true(idle) and judged), int(_true(small) and judged))
         if count.small:
             count.small_memory_bytes, count.small_busy_share = (
@@ -113,7 +119,7 @@ def of_portion(judged: Judged) -> Iterator[tuple[Type, Count]]:
     import polars
 
     kinds = (MACHINE, DEVICE_NAME, REGION)
-    there = judged.column("gpu.sample_count", float) > 1
+    there = judged.column(SAMPLES, float) > 1
     there = there & judged.column(IDLE, bool).is_not_null()
     by_host = [] if there.any() else [one for name in kinds if (one := judged.by_host(name)) is not None]
     if len(by_host) == len(kinds):  # nothing was judged, and the GPUs of each host are of one kind: hosts are counted
