@@ -36,6 +36,7 @@ _OFF_BUS = re.compile(
 _INIT = re.compile(
     rf"(?i)(?:\bGPU (?P<bus>{ADDRESS}): )?(?:RmInitAdapter failed|rm_init_adapter(?:\(\d{{1,3}}\))? failed)"
 )
+_RESET = re.compile(rf"(?i)(?:\bGPU (?P<bus>{ADDRESS}): )?[^\n]{{0,160}}?\b(?:reset required|NV_ERR_RESET_REQUIRED)\b")
 _ACTIVATE = re.compile(
     r"(?i)(?:reset gpu|reload the driver|reboot(?: the system)?|reset the gpu) to (?:activate|complete)"
 )
@@ -94,6 +95,8 @@ class _Log:
             self._xid(line)
         if "fallen off the bus" in lowered:
             self._state(line, _OFF_BUS, "gpu.fallen_off_bus")
+        if "reset" in lowered and "required" in lowered and "nvrm:" in lowered:
+            self._state(line, _RESET, "gpu.reset_required")
         if "init" in lowered and "adapter" in lowered:
             self._state(line, _INIT, "gpu.adapter_init_failed")
 

@@ -12,6 +12,7 @@ from gpuwhy.probes.artefacts.contract import Extract, Reading, Text, TextFormat
 from gpuwhy.probes.artefacts.flow import Flow
 from gpuwhy.probes.artefacts.quantities import parse_number
 from gpuwhy.probes.artefacts.reported_chinese import REPORTS as CHINESE
+from gpuwhy.probes.artefacts.reported_machines import REPORTS as MACHINES
 from gpuwhy.probes.artefacts.reported_sentences import NEAR, Report, observed, sentence_of
 from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
@@ -22,11 +23,13 @@ HINTS = (
     "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(", "exchange", "throttl", "hot",
     "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
     "slow", "train", "latenc", "p9", "inference", "response",
+    "prompt", "ollama", "llm", "zero", "deepspeed", "fsdp", "offload", "node", "machines",
     "训练", "推理", "显存", "显卡", "掉卡", "驱动", "内存", "延迟", "卡住", "多卡",
 )  # fmt: skip
 _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
     "said.fails_later": ("job.fails_at_start", False),
+    "said.offloads": ("job.offload", True),
 }
 """Reports that are the answer to a question the vocabulary already asks."""
 _FIGURES = {
@@ -60,7 +63,7 @@ def scan(text: Text) -> Iterator[Extract]:
     lowered = whole.lower()
     readings: dict[str, Reading] = {}
     claimed: set[int] = set()
-    for report in (*REPORTS, *CHINESE) if _CHINESE.search(whole) else REPORTS:
+    for report in (*REPORTS, *MACHINES, *CHINESE) if _CHINESE.search(whole) else (*REPORTS, *MACHINES):
         found = _first(report, whole, lowered)
         if found is None:
             continue

@@ -39,19 +39,10 @@ _SYNCHRONISES = (
     r"(?:\bcuda(?:Stream|Device|Event)Synchronize\b|\btorch\.cuda\.synchronize\b|(?:\w|\)|\s|^|`)\.(?:item|cpu)\(\))"
 )
 _GROWS = r"(?:increas|grow|ris|climb)(?:e|es|ed|s|ing)?"
-_SLOWLY = r"(?:continu\w{2,6}|gradual\w{0,2}|stead\w{1,5}|constant\w{0,2}|linear\w{0,2}|progressive\w{0,2})"
+_SLOWLY = r"(?:slow(?:ly)?|continu\w{2,6}|gradual\w{0,2}|stead\w{1,5}|constant\w{0,2}|linear\w{0,2}|progressive\w{0,2})"
 _LOADER = (
     r"(?:data ?load(?:er|ing)|loading (?:the |of )?data|data[_ ]?time|data (?:provider|pipeline|input)|input pipeline)"
 )
-_SERVERS = r"(?:servers?|instances?|processes|workers|replicas|models)"
-_MANY = r"(?:multiple|several|two|three|four|eight|more|many|[2-9]|1[0-9])"
-_WORSE = (
-    r"(?:slow(?:er|s|ed)?\b|degrad\w{1,4}\b|(?:latency|latencies|time) (?:increases?|doubles?|rises?|spikes?|goes up)"
-    r"\b|"
-    r"throughput (?:drops?|decreases?|falls?)\b)"
-)
-_AFFIRMED = r"(?:(?!\b(?:not|never|without|unless|even|still|but)\b|n't)[^\n;])"
-_P2P_OFF = r"NCCL_P2P_DISABLE\b(?! ?[=:]? ?['\"]?(?:0|false|unset)\b)"
 
 _TRAINING = (
     r"(?:train(?:ing|s)?|fine-?tun\w{1,3}|pre-?training|epochs?|iterations?|steps?|"
@@ -108,7 +99,7 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.first_request_slow",
-        r"\b(?:infer|predict|serv|request|onnx|tensorrt|engine|model|latency)",
+        r"\b(?:infer|predict|serv|request|onnx|tensorrt|engine|model|latency|prompt|ollama|llm)",
         rf"\b{_FIRST} (?:\w{{1,12}} ){{0,2}}{_ONE}(?: \w{{1,12}}){{0,4}} (?:is|are|takes?|took|was|were|has|"
         rf"have|needs?)"
         rf" (?:\w{{1,12}} ){{0,3}}{_SLOW}",
@@ -120,6 +111,8 @@ REPORTS: tuple[Report, ...] = (
         rf"\b(?:takes?|took|needs?) (?:\w{{1,8}} ){{0,2}}[0-9.]{{1,5}} ?(?:s|sec|seconds|min|minutes)\b[^\n.]{{0,80}}?"
         rf"\b(?:for|on|at|in) (?:the )?{_FIRST}\b(?=[\s\S]{{0,160}}?\b(?:after (?:the |that )?first|later|"
         r"subsequent|then|following|second time|afterwards?)\b)",
+        rf"\b{_FIRST} (?:time|run|prompt|call) (?:that )?(?:(?:i|we|you|it) )?(?:\w{{1,12}} ){{1,6}}"
+        r"(?:long|ages|forever)\b",
         r"\bfirst (?:time|run|test|pass) (?:that )?(?:(?:i|we|you|it) )?(?:\w{1,12} ){1,5}"
         r"(?:poor|bad|slow|slower|worse)\b",
         r"\bwarm[- ]?up (?:effect|penalty|cost|latency)\b[^\n.]{0,30}\b(?:exists?|is (?:large|high|there|visible))\b",
@@ -151,10 +144,12 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.utilization_low",
-        r"\b(?:train|epoch)",
+        r"\b(?:train|epoch|iteration)",
         rf"\b(?:very |extremely |quite |too |so )?low {_GPU_USE}",
         rf"{_GPU_USE}(?: rate)?(?: of [^\n.]{{1,40}})? (?:is|was|stays?|remains?)(?: \w{{1,10}}){{0,2}} low\b",
         r"\bGPUs? (?:(?:is|are|was|were|always|often|just|mostly) ){0,3}(?:waits?|waiting) (?:for|on) (?:the )?CPUs?\b",
+        r"\bGPUs? (?:is|are|was|were|sits?|stays?) (?:mostly|mainly|often|usually|(?:almost|nearly) always) "
+        r"(?:idle|idling)\b",
     ),
     report(
         "said.memory_grows",
@@ -237,6 +232,15 @@ REPORTS: tuple[Report, ...] = (
         rf" (?:of \w{{1,10}} )?(?:for|in|on|at) (?:the |a )?{_SYNCHRONISES}",
     ),
     report(
+        "said.offloads",
+        r"\b(?:zero|deepspeed|fsdp|accelerate|offload)",
+        r"\b(?:optimi[sz]ers?|param(?:eter)?s?|CPU|zero)[- ](?:states? |CPU )?off-?load(?:ing|ed)? ?"
+        r"(?:is |are |was )?(?:enabled|on|used|turned on|active|to (?:the )?CPU)\b",
+        r"\boff-?load(?:ing|ed|s)? (?:the |both |optimi[sz]er and )?(?:optim\w{0,9}|param\w{0,8}|weights)(?: states?)?"
+        r" (?:to|on(?:to)?|in) (?:the )?(?:CPU|host|RAM)\b",
+        r"\b(?:with|using|zero-?[123x]?\+?) ?(?:optimi[sz]er|CPU|param\w{0,8}) off-?load(?:ing)?\b",
+    ),
+    report(
         "said.memory_failure",
         r"\b(?:gpu|cuda|vram|torch|tensorflow|train)",
         r"\b(?:got|gets?|getting|runs?|running|ran|goes|went|hits?|hitting|encounter\w{0,4}|crash\w{0,3}|fail\w{0,3}) "
@@ -255,141 +259,5 @@ REPORTS: tuple[Report, ...] = (
         r"(?:begin\w{0,5}|first|start)\b",
         near=r"(?<!no )(?<!without )(?:\bout of memory\b|\boom\b)(?! killer)|\bcrash|\bfail|\bkilled\b",
     ),
-    report(
-        "said.spans_machines",
-        r"\bnccl|\bdistributed|all_?reduce|\bgpus\b",
-        r"\b(?:cross|inter|multi)[- ]?node\b[^\n.]{0,30}?\b(?:collectives?|communication|training|all-?_?reduce|jobs?|"
-        r"runs?|setup|bandwidth|tests?|traffic)\b",
-        r"\b(?:between|across) (?:the |our |two |both |all |different |several )?(?:nodes|machines|hosts)\b",
-    ),
-    report(
-        "said.some_gpus_spin",
-        r"\b(?:gpus|nccl|ddp|distributed)\b",
-        r"\bGPUs?\b[^\n]{0,80}?\b100 ?%[^\n]{0,120}?\b(?:remaining|others?|rest|one|two|last|[1-7])"
-        r"\b[^\n]{0,60}?\b0 ?%",
-        r"\b(?:one|two|single|[1-7]) (?:of the )?GPUs?\b[^\n]{0,60}?\b0 ?%[^\n]{0,100}?\b(?:others?|rest|"
-        r"remaining)\b[^\n]{0,60}?\b100 ?%",
-        negative=True,
-    ),
-    report(
-        "said.power_cap_active",
-        r"\b(?:gpu|nvidia)",
-        r"\bSW[ _]Power[ _]Cap\b['\"`*]{0,2}[^\n.]{0,50}?\b(?:permanent\w{0,2}|always|constant\w{0,2}|is|still|"
-        r"stays?|remains?|shows?"
-        r"|appears?|active)\b(?! not)",
-    ),
-    report(
-        "said.clock_stuck",
-        r"\b(?:gpu|nvidia)",
-        r"\b(?:capped|stuck|pinned|locked|stays?|limited|never (?:leaves?|exceeds?|goes (?:above|over)|rises? "
-        r"above))\b(?:(?!\b(?:above|over)\b)[^\n.]){0,20}?"
-        r"\b(?P<clock>[0-9]{2,4}) ?MHz\b(?:[^\n.]{0,24}?\bmax\w{0,4}(?: clock)?:? (?P<most>[0-9]{3,4}) ?MHz)?",
-        negative=True,
-    ),
-    report(
-        "said.gpu_not_used",
-        r"\b(?:gpu|cuda)",
-        r"(?<!i am )(?<!i'm )(?<!\bi )(?<!\bwe )(?<!you )(?<!\bdo )(?<!did )"
-        r"\b(?:does ?n[o']?t|do ?n[o']?t|did ?n[o']?t|is ?n[o']?t|are ?n[o']?t|won't|never|"
-        r"not) (?:seem(?:s|ing)? to "
-        r"|appear to |be |actually |really )?(?:us(?:e|es|ing)|utili[sz](?:e|es|ing)) (?:the |my |any |"
-        r"a )?(?:NVIDIA )?GPUs?\b"
-        r"(?! (?:memory|direct|\d|fully|effic|ram))(?! (?:at|to) (?:full|100))",
-        r"\bGPU (?:is |was )?(?:still )?not (?:being )?(?:used|utili[sz]ed)\b"
-        r"(?! (?:fully|effic|enough|by (?:other|another|any)))",
-        r"\b(?:runs?|running|stick(?:s)?|trains?) (?:only )?(?:on|with) (?:the )?CPU\b[^\n.]{0,20}?\b(?:instead "
-        r"of|not|rather than)"
-        r" (?:on |the ){0,2}GPU\b",
-        r"\bno GPU (?:usage|utili[sz]ation|activity)\b",
-        negative=True,
-    ),
-    report(
-        "said.gpu_not_seen",
-        r"\b(?:tensorflow|torch|pytorch|jax|keras)",
-        r"(?:\b(?:not|never|cannot|unable to|fails? to|failed to)|n'?t) (?:able to )?(?:detect|see|find|"
-        r"recogni[sz]e|list)(?:s|ed|ing)? (?:the |my |any |a )?(?:NVIDIA )?GPUs?\b"
-        r"(?! (?:memory|usage|leak|process|problem))",
-        r"\bGPUs? (?:(?:is|are|was|were|still) ){0,2}not (?:being )?(?:detected|recogni[sz]ed|found|visible|listed|"
-        r"seen)\b",
-        r"\bno GPUs? (?:is |are |was |were )?(?:detected|found|visible|listed|recogni[sz]ed|seen)\b",
-        r"\bNum GPUs Available:? {0,4}0\b",
-        r"\blist_physical_devices\(['\"]GPU['\"]\)\)?\s{0,4}\[\]",
-        negative=True,
-    ),
-    report(
-        "said.peer_access_avoided",
-        r"\b(?:nccl|gpus|acs|p2p)",
-        r"\b(?:works?|worked|resolve[sd]?|solve[sd]?|fixe[sd]|helps?|helped|no hang|(?:runs?|running|trains?) "
-        r"(?:\w{1,8} ){0,2}?(?:only|fine|ok|again|correctly|well|now))\b"
-        rf"{_AFFIRMED}{{0,90}}?\b{_P2P_OFF}",
-        rf"\b{_P2P_OFF}{_AFFIRMED}{{0,60}}?"
-        r"\b(?:works?|worked|fixe[sd]|solve[sd]?|resolve[sd]?|helps?|no (?:more )?hangs?)\b(?! (?:no|worse|just as)\b)",
-        r"\b(?:hangs?|stuck|freez\w{1,3}|deadlock\w{0,2}|(?:(?:does|do|did) ?n[o']?t|not|never) (?:work|run|train))\b"
-        r"[^\n]{0,60}?\b(?:without|unless)\b[^\n]{0,20}\bNCCL_P2P_DISABLE\b",
-        r"\b(?:disabl(?:e|ed|ing)|turn(?:ed|ing) off) (?:the )?(?:ACS|IOMMU)\b"
-        rf"{_AFFIRMED}{{0,80}}?\b(?:solve[sd]|"
-        r"fixe[sd]|resolve[sd]|"
-        r"works|worked|helped|able to run|no (?:more )?hang)",
-        negative=True,
-    ),
-    report(
-        "said.hang_at_full_use",
-        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce|tp[0-7]|tensor[- ]parallel)\b",
-        r"\b(?:hang(?:s|ing)?|stuck|freez\w{1,3}|frozen|deadlock\w{0,2})"
-        r"\b[^\n]{0,200}?\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?"
-        r"(?:~ ?)?(?:9[89]|100) ?%",
-        r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?(?:~ ?)?(?:9[89]|100) ?%[^\n]{0,80}?\b(?:hang(?:s|"
-        r"ing)?|stuck|freez\w{1,3}|"
-        r"no progress|frozen|no real activity)\b",
-        r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,20}?(?:~ ?)?(?:9[89]|100) ?%[^\n.]{0,30}?\bpower"
-        r"(?: (?:consumption|usage|draw))? (?:\w{1,8} ){0,3}low\b",
-        negative=True,
-    ),
-    report(
-        "said.hangs",
-        r"\bnccl (?:info|warn|version)\b",
-        r"(?<![0-9] )(?<!debug )(?<!debugging )"
-        r"\b(?:hangs?|hung(?! (?:collectives?|process\w{0,2}|jobs?|tasks?|ranks?)\b)|hanging|gets? stuck|"
-        r"(?:is|are|was|just|got) stuck|freezes|froze|deadlock(?:s|ed))\b"
-        r"(?! (?:up|around|on to|out)\b)(?! (?:is|was|has been|were|are) (?:now )?(?:fixed|resolved|solved|gone)\b)",
-        unless=r"\bcan (?:\w{1,12} ){0,1}(?:(?:cause|lead to|result in) (?:an? |the )?)?\Z|"
-        r"\b(?:fix|resolve|solve|detect|monitor|catch)(?:e?[sd]|ing)?(?: \w{1,12}){0,2} \Z",
-    ),
-    report(
-        "said.throttled_by_heat",
-        r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
-        r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"
-        r"degrees|[0-9]{2} ?°? ?C)\b(?![^\n.]{0,80}\?)",
-        r"\bthermal(?:ly)?[- ]throttl(?:es|ed|ing)\b(?! ?(?:time|:|=|\|))(?![^\n.]{0,80}\?)",
-        r"\boverheat(?:s|ed|ing)\b[^\n.?]{0,60}?\b(?:slow(?:s|ed|ing)?|throttl(?:es|ed|ing)|(?:clocks?|speed|"
-        r"performance) (?:drops?|falls?|goes down))\b(?![^\n.]{0,80}\?)",
-        r"\b(?:gets?|got|becomes?|runs?|running) (?:too |very |so )?hot\b[^\n.?]{0,60}?\b(?:throttl(?:es|ed|ing)|"
-        r"(?:clocks?|speed|performance) (?:drops?|falls?|goes down)|slows? down)\b(?![^\n.]{0,80}\?)",
-        r"\bwhen (?:you|it|they|the (?:gpu|card)s?) (?:get|become)s? (?:too )?hot\b[^\n.?]{0,30}?\b(?:slow\w{0,2}|"
-        r"throttl(?:es?|ed|ing))\b",
-    ),
-    report(
-        "said.instances_slow_each_other",
-        r"\b(?:serv(?:er|ing)|triton|vllm|sglang|latency|request|inference)",
-        rf"\b(?:multi[- ]?{_SERVERS}|{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS})\b[^\n.]{{0,60}}?"
-        rf"\b(?:same|one|single|shared|per[- ]server)\b[^\n.]{{0,80}}?\b{_WORSE}",
-        rf"\b{_WORSE}[^\n.]{{0,60}}?\b{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS}\b[^\n.]{{0,40}}?"
-        r"\b(?:same|one|single|shared)\b",
-        rf"\bwhen [^\n.]{{0,12}}?\b{_MANY} (?:\w{{1,12}} ){{0,2}}{_SERVERS} (?:are|is) (?:\w{{1,10}} ){{0,4}}"
-        rf"(?:started|running|used|run|launched|loaded)\b[^\n.]{{0,120}}?\b(?:{_WORSE}|latency to (?:spike|rise|"
-        rf"increase))",
-    ),
-    report(
-        "said.slower_with_more_gpus",
-        r"\bgpus\b",
-        r"\b(?:increas(?:e|ed|ing) the number of GPUs|add(?:ed|ing)? (?:more|another|a second) GPUs?|(?:use|used|using|"
-        r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\b(?:not?|faster)\b)[^\n.]){0,50}?"
-        r"\b(?:slower|"
-        r"(?:latency|time) (?:increase[sd]?|goes up|rises)|(?:tps|throughput|speed|performance) "
-        r"(?:decrease[sd]?|drops?|dropped|goes down|falls?|got worse))\b(?! per (?:gpu|card|device)\b)",
-        r"\bthe more (?:GPUs?|cards) (?:(?:I|we|you|one|are|is) ){0,2}(?:use|used|add|added|have)?,? ?"
-        r"the (?:slower|longer)\b",
-        r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
-    ),
 )
-"""Symptoms, in the words of those who report them."""
+"""Symptoms of training, memory and serving, in the words of those who report them."""

@@ -50,6 +50,10 @@ _UTILIZATION = (
         rf"{_ABOUT}{_SHARE}"
     ),
     later(rf"(?i)\b(?:only|just|about|around|at|~) ?{_SHARE} (?:of )?(?:the )?GPU[- ]?(?:util\w{{0,10}}|usage)\b"),
+    later(
+        rf"(?i)\bGPUs?\b[^\n.%0-9]{{0,24}}?(?:only |just |about |around |at |with |~ ?){{0,3}}{_SHARE} "
+        r"(?:of )?(?:util\w{0,10}|usage|load)\b"
+    ),
     later(rf"(?i)GPU ?(?:的)?(?:平均)?(?:利用率|使用率)[^\n。；0-9%]{{0,12}}{_SHARE}"),
 )
 _WORKERS = (

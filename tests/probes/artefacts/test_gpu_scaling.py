@@ -46,3 +46,31 @@ def test_the_speedup_on_most_gpus(text: str, count: int, speedup: float) -> None
 )
 def test_other_tables_say_nothing(text: str) -> None:
     assert "bench.scaling_gpu_count" not in facts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "speedup", "efficiency"),
+    [
+        ("On one node (8GPUs) we have 40 images/s, on two nodes (16GPUs) it is still 40 images/s.", 1.0, 0.5),
+        ("In a single node it is 30/s/gpu, with two or three nodes it falls to 10/s/gpu.", 2 * 10 / 30, 10 / 30),
+        ("On 1 GPU I get 400 img/s, on 4 GPUs 1200 img/s.", 3.0, 0.75),
+    ],
+    ids=["nodes and GPUs", "per GPU", "GPUs"],
+)
+def test_throughputs_in_a_sentence(text: str, speedup: float, efficiency: float) -> None:
+    found = values(scan(FORMAT, text + "\n"))
+    assert found["bench.scaling_speedup", "job:this"] == pytest.approx(speedup)
+    assert found["bench.scaling_efficiency_share", "job:this"] == pytest.approx(efficiency)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On one GPU 40 images/s, on two GPUs it should be 80 images/s.",
+        "A V100: 1 GPU 40 images/s; an A100: 2 GPUs 200 images/s.",
+        "With 8 GPUs we reach 3200 samples/s.",
+        "On 2 GPUs 30 images/s at first, later on 2 GPUs 40 images/s.",
+    ],
+)
+def test_sentences_that_compare_no_numbers_of_gpus(text: str) -> None:
+    assert scan(FORMAT, text + "\n") == []

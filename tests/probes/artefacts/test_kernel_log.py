@@ -77,6 +77,12 @@ def test_the_xid_that_is_named_as_the_cause_comes_first() -> None:
     assert found[("host.xid_count", "host:this")] == 1
 
 
+def test_a_driver_that_requires_a_reset() -> None:
+    line = "[373871.3] NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62)\n"
+    assert values(scan(FORMAT, line))["gpu.reset_required", "gpu:0"] is True
+    assert scan(FORMAT, "NVRM: GPU reset is not required\n") == []
+
+
 def test_more_than_three_minutes_of_silence_begin_another_burst() -> None:
     # 16:20:00 to 16:23:00 are 180 s: still one burst; 16:26:01 is 181 s later.
     log = "\n".join(

@@ -99,6 +99,9 @@ REPORTED = [
         "said.first_request_slow",
         "It takes 60 seconds to return a result for the first time, and 15 ms afterwards; same model.",
     ),
+    ("said.first_request_slow", "With ollama the 1st time I run a prompt it takes long, the next ones 10 seconds."),
+    ("said.utilization_low", "Each iteration takes 5 seconds and the GPU is mostly idling."),
+    ("said.memory_grows", "The GPU memory usage growed slowly during training."),
     ("said.spans_machines", "Cross-node collective operations are slow with NCCL."),
     ("said.spans_machines", "NCCL is slow between two machines."),
 ]
@@ -118,6 +121,15 @@ def test_figures_of_a_report() -> None:
     assert found["said.clock_megahertz"] == 300
     assert found["said.clock_max_megahertz"] == 1980
     assert facts("With fake data a step is 2.5x faster.\n")["said.synthetic_speedup_ratio"] == 2.5
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["We train with DeepSpeed ZeRO-3, optimizer CPU offload enabled.", "FSDP with CPU offload is used.",
+     "accelerate offloads the optimizer states to the CPU"],
+)  # fmt: skip
+def test_that_states_are_offloaded_is_an_answer(sentence: str) -> None:
+    assert facts(sentence + "\n")["job.offload"] is True
 
 
 def test_a_failure_that_comes_late() -> None:

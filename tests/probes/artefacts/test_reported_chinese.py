@@ -14,6 +14,8 @@ REPORTED = [
     ("said.latency_bad", "高峰时p99很高，推理请求堆积"),
     ("said.first_request_slow", "模型首次推理特别慢，后面正常"),
     ("said.first_request_slow", "第一次请求要20秒，之后只要50ms"),
+    ("said.first_request_slow", "用ollama第一次问个问题要等30多秒，之后再问就很快"),
+    ("said.first_request_slow", "gpu放5分钟以上，再问就要等20秒"),
     ("said.model_reloaded", "每次请求都要重新加载模型"),
     ("said.waits_for_data", "训练时瓶颈在数据加载"),
     ("said.waits_for_data", "数据加载太慢，训练时GPU空闲"),

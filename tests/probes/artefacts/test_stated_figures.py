@@ -19,6 +19,7 @@ STATED: list[tuple[str, str, Value]] = [
     ("gpu util stays at 30-40% most of the time", "said.utilization_share", 0.4),
     ("gpu util stays at 30-40% most of the time", "said.utilization_least_share", 0.3),
     ("I get only 12% GPU utilization with this.", "said.utilization_share", 0.12),
+    ("nvidia-smi shows 4 GPUs with about 20% utilization each", "said.utilization_share", 0.2),
     ("GPU usage is between 10% and 20% here", "said.utilization_share", 0.2),
     ("训练时GPU利用率只有5%左右", "said.utilization_share", 0.05),
     ("I have num_workers = 8 in my loader.", "loader.workers", 8),
