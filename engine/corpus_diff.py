@@ -1,18 +1,20 @@
 """Two versions of a pack compared over recorded hosts: what each host would be told otherwise.
 
 Only what the change can reach is judged, as long as that can be told: the conclusions of rules that differ, and those
-that rest on a fact which is derived otherwise. Where words, catalogue or stages differ, everything is judged.
+that rest on a fact which is derived otherwise. Where what words mean, catalogue or stages differ, everything is judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import TypeVar
 
 from gpuwhy.engine.catalogue import with_catalogue
 from gpuwhy.engine.conclusions import INSUFFICIENT, conclude
 from gpuwhy.engine.derive import derive
 from gpuwhy.engine.diagnose import diagnose
+from gpuwhy.engine.rule_diff import OF_CONCLUSIONS, OF_FACTS
 from gpuwhy.engine.signatures import evaluate, needs
 from gpuwhy.engine.view import World
 from gpuwhy.kb.catalogue import SECTIONS
@@ -63,6 +65,8 @@ def compare(
     parts = None if reached is None else (_part(old, reached), _part(new, reached))
     for name, facts, absent in hosts:
         count += 1
+        if reached is not None and not reached:
+            continue
         before, after = _both(old, new, parts, facts, absent)
         for word in sorted({*before, *after}):
             was, now = before.get(word, ""), after.get(word, "")
@@ -81,8 +85,8 @@ _Pair = tuple[dict[str, str], dict[str, str]]
 def affected(old: KnowledgeBase, new: KnowledgeBase) -> frozenset[str] | None:
     """The conclusions whose status can differ between two versions; None where any can."""
     if not (
-        dict(old.facts) == dict(new.facts)
-        and dict(old.conclusions) == dict(new.conclusions)
+        _alike(old.facts, new.facts, OF_FACTS)
+        and _alike(old.conclusions, new.conclusions, OF_CONCLUSIONS)
         and old.pipeline == new.pipeline
         and all(old.catalogue.sections.get(one, ()) == new.catalogue.sections.get(one, ()) for one in SECTIONS)
     ):
@@ -93,6 +97,12 @@ def affected(old: KnowledgeBase, new: KnowledgeBase) -> frozenset[str] | None:
         reading = needs(kb)
         found |= {one.about[0] for one in kb.signatures.outlines if not derived.isdisjoint(reading[one.id])}
     return None if INSUFFICIENT in found else frozenset(found)  # that hangs on all the others
+
+
+def _alike(old: Mapping[str, object], new: Mapping[str, object], decides: tuple[str, ...]) -> bool:
+    """True if two versions have the same words, and what decides verdicts is the same of each."""
+    of = attrgetter(*decides)
+    return old.keys() == new.keys() and all(of(old[name]) == of(new[name]) for name in old)
 
 
 def _differing(old: Rules[_R], new: Rules[_R]) -> list[_R]:

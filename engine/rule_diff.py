@@ -23,6 +23,8 @@ from gpuwhy.kb.model import Derivation, Fix, KnowledgeBase, Selection, Signature
 from gpuwhy.kb.records import dataclass, replace
 
 BUMPS = ("none", "patch", "minor", "major")
+OF_FACTS, OF_CONCLUSIONS = ("entity", "type", "unit", "choices"), ("kind", "explains")
+"""What of a word decides verdicts; all else is how it is told or asked for."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,9 @@ def words(old: Pack, new: Pack) -> list[Change]:
     """
     found: list[Change] = []
     for name, before, after in _pairs(old.kb.facts, new.kb.facts):
-        found += _word_change(name, before, after, ("entity", "type", "unit", "choices"))
+        found += _word_change(name, before, after, OF_FACTS)
     for name, before, after in _pairs(old.kb.conclusions, new.kb.conclusions):
-        found += _word_change(name, before, after, ("kind", "explains"))
+        found += _word_change(name, before, after, OF_CONCLUSIONS)
     was, now = ({one.id: one for pack in each.kb.packs for one in pack.set_aside} for each in (old, new))
     for name in sorted({*was, *now}):
         left, right = was.get(name), now.get(name)

@@ -243,6 +243,17 @@ def test_a_word_that_differs_leaves_nothing_out(tmp_path: Path) -> None:
     assert corpus_diff.affected(old.kb, old.kb) == frozenset()
 
 
+def test_a_word_that_is_told_otherwise_reaches_no_verdict(tmp_path: Path) -> None:
+    old, new = version(tmp_path / "a/pack"), version(tmp_path / "b/pack")
+    path = new.folder / "facts/all.yaml"
+    path.write_text(path.read_text().replace('says: "Asked for."', 'says: "Wanted."'))
+    changed = load(new.folder, tmp_path / "cache")
+    assert changed.facts != old.kb.facts
+    assert corpus_diff.affected(old.kb, changed) == frozenset()
+    found = corpus_diff.compare(old.kb, changed, [("a", [], []), ("b", [], [])])
+    assert (found.hosts, found.flips) == (2, ())
+
+
 def test_words_of_the_pack_that_mean_something_else_need_a_major_bump_of_the_pack(tmp_path: Path) -> None:
     old, new = version(tmp_path / "a/pack"), version(tmp_path / "b/pack")
     assert words(old, new) == []
