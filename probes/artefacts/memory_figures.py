@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
+from gpuwhy.probes.artefacts.lazy_pattern import Words, certain_words
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_number, parse_size
 
 _Reader = Callable[[str], Value | None]
@@ -29,10 +31,23 @@ def _share(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class _Figure:
-    """A line that carries figures: the fact of each group, in order. `{}` in a fact is for group 1, a label."""
+    """A line that carries figures: the fact of each group, in order. `{}` in a fact is for group 1, a label.
+
+    `outline` is the pattern as written; the words that it surely holds spare most lines the pattern itself.
+    """
 
     pattern: re.Pattern[str]
+    outline: str
     facts: tuple[tuple[str, _Reader], ...]
+
+    def may_be_in(self, lowered: str) -> bool:
+        """False if a text, given in lower case, has no match."""
+        return all(any(word in lowered for word in words) for words in _certain(self.outline))
+
+
+@cache
+def _certain(outline: str) -> tuple[Words, ...]:
+    return certain_words(outline)
 
 
 def _figure(pattern: str, *facts: tuple[str, _Reader]) -> _Figure:
@@ -41,7 +56,8 @@ def _figure(pattern: str, *facts: tuple[str, _Reader]) -> _Figure:
         .replace("WHOLE", r"([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})")
         .replace("SHARE", r"([0-9.]{1,8})")
     )
-    return _Figure(re.compile(text.replace(" ", r"\s{1,8}"), re.IGNORECASE), facts)
+    outline = pattern.replace("SIZE", " ").replace("WHOLE", " ").replace("SHARE", " ")
+    return _Figure(re.compile(text.replace(" ", r"\s{1,8}"), re.IGNORECASE), outline, facts)
 
 
 _SERVING = (
@@ -137,6 +153,8 @@ _PHASE_TOKENS = re.compile(r"\b(prompt processing|text generation) with (\d{1,9}
 _EXIT = re.compile(
     r"\bexit(?:ed|s)?[ _]{0,2}(?:with )?(?:return )?(?:code|status)[ :=(]{1,20}(-?\d{1,4})\b", re.IGNORECASE
 )
+_LABELS = ("buffer", "allocation", "created", "load weight", "memusage", "prompt processing", "text generation", "exit")
+"""In lower case; one of them is in every line that one of the patterns above matches."""
 _LARGEST_FILE_ROWS = 2000
 _MOST_EARLIER = 100
 
@@ -152,10 +170,13 @@ _HINTS = (
 
 def _scan(text: Text) -> Iterable[Extract]:
     readings: list[Reading] = []
+    whole = "\n".join(line.text for line in text.lines).lower()
+    hints = [hint for hint in _HINTS if hint in whole]
+    figures = [one for one in (*_SERVING, *_LLAMA, *_PARTITIONS, *_TENSORFLOW) if one.may_be_in(whole)]
     for line in text.lines:
         lowered = line.text.lower()
-        if any(hint in lowered for hint in _HINTS):
-            readings.extend(_line_readings(line))
+        if any(hint in lowered for hint in hints):
+            readings.extend(_line_readings(line, lowered, figures))
     readings = [*_one_of_each(readings), *_chunk_readings(text.lines), *_listed_device(text.lines)]
     if readings:
         claimed = frozenset(reading.line for reading in readings if reading.line is not None and _is_ours(reading))
@@ -185,17 +206,18 @@ def _is_ours(reading: Reading) -> bool:
     return not reading.fact.startswith("job.") and reading.fact != "cache.sequence_limit_tokens"
 
 
-def _line_readings(line: Line) -> Iterator[Reading]:
+def _line_readings(line: Line, lowered: str, figures: Iterable[_Figure]) -> Iterator[Reading]:
     text = line.text[:4000]
-    for figure in (*_SERVING, *_LLAMA, *_PARTITIONS, *_TENSORFLOW):
-        found = figure.pattern.search(text)
+    for figure in figures:
+        found = figure.pattern.search(text) if figure.may_be_in(lowered) else None
         if found is None:
             continue
         for (fact, read), printed in zip(figure.facts, found.groups(), strict=True):
             value = read(printed)
             if value is not None:
                 yield Reading(fact, value, line.number, found[0][:200], JOB)
-    yield from _labelled(line.number, text)
+    if any(word in lowered for word in _LABELS):
+        yield from _labelled(line.number, text)
 
 
 def _labelled(number: int, text: str) -> Iterator[Reading]:

@@ -6,6 +6,7 @@ Nothing is lost: lines that no format understands and parts that could not be re
 from __future__ import annotations
 
 import os
+import threading
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -57,19 +58,50 @@ class Gathered:
     not_understood: tuple[NotUnderstood, ...] = ()
 
 
+Found = tuple[list[Extract], list[NotUnderstood]]
+
+
+class Reader:
+    """Reads an artefact, and each content once, however often it is asked for and from whatever thread.
+
+    One at a time: who asks for what is being read waits for that, and is not the second to read it.
+    """
+
+    MOST = 8
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, bytes], Found] = {}
+
+    def __call__(self, name: str, source: Path | bytes, ahead: Ahead | None) -> Found:
+        """What the artefact holds. Raises `UnusableInput`."""
+        if isinstance(source, Path):
+            return _read_one(name, source, ahead)
+        with self._lock:
+            found = self._kept.pop((name, source), None) or _read_one(name, source, ahead)
+            self._kept[name, source] = found
+            for oldest in [*self._kept][: -self.MOST]:
+                del self._kept[oldest]
+        return found
+
+
 def gather(
-    inputs: Iterable[tuple[str, Path | bytes]], specs: Mapping[str, FactSpec], ahead: Ahead | None = None
+    inputs: Iterable[tuple[str, Path | bytes]],
+    specs: Mapping[str, FactSpec],
+    ahead: Ahead | None = None,
+    reader: Reader | None = None,
 ) -> Gathered:
     """Facts from artefacts, given as (display name, path or content). `ahead` may have searched some of them already.
 
-    Raises `UnusableInput` if nothing can be opened; of several artefacts those that can are read, the others are named.
+    A `reader` keeps what it has read. Raises `UnusableInput` if nothing can be opened; of several artefacts those that
+    can are read, the others are named.
     """
     extracts: list[tuple[str, Extract]] = []
     unread: list[NotUnderstood] = []
     opened, failures = 0, []
     for name, source in inputs:
         try:
-            found, missed = _read_one(name, source, ahead)
+            found, missed = (reader or _read_one)(name, source, ahead)
         except UnusableInput as error:
             failures.append(error)
             unread.append(NotUnderstood(name, None, None, error.message))
@@ -140,7 +172,7 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
             yield str(path.relative_to(folder)), path
 
 
-def _read_one(name: str, source: Path | bytes, ahead: Ahead | None) -> tuple[list[Extract], list[NotUnderstood]]:
+def _read_one(name: str, source: Path | bytes, ahead: Ahead | None) -> Found:
     head, packed = _head(name, source)
     known = registry.file_format(head, name)
     if known is not None:

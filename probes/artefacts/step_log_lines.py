@@ -55,6 +55,13 @@ _SECONDS_PER_STEP = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?P<unit>{_TIME_UNIT})\s?/\s?(?P<count>[0-9]{{1,6}} )?(?:[0-9]{{1,6}}-)?"
     r"(?:it|iters?|iterations?|steps?|batch(?:es)?)\b"
 )
+_MAY_BE_PER_STEP = later(r"/\s?(?:[0-9]{1,6} )?(?:[0-9]{1,6}-)?(?:it|step|batch)")
+_MAY_BE_BAR = later(r"\[[0-9:]{4,11}[<,]")
+_MAY_BE_STEP_RATE = later(r"(?:its?|iters?|iterations?|steps?|batch(?:es)?)\s?/\s?s")
+_MAY_BE_SAMPLE_RATE = later(
+    r"(?:samples?|examples?|ex|images?|imgs?|sequences|seqs?|sentences|records|frames|fps)\s?(?:/|per)\s?s"
+)
+"""Short parts of the patterns above and below: most lines lack them, and are spared the search at every number."""
 _KEY_BEFORE = later(r"(?P<key>[A-Za-z][A-Za-z_ -]{0,40}?)\s{0,4}[:=]?\s{0,4}$")
 _STEPS_PER_SECOND = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?:it|iters?|iterations?|steps?|batch(?:es)?)\s?/\s?s(?:ec(?:ond)?)?\b"
@@ -138,7 +145,7 @@ def read_line(line: Line) -> StepLine | None:
     """The training-log content of a line, or None if it holds no pair or bar that could belong to one."""
     text = line.text
     bar = _training_bar(text)
-    if bar is None and ("/s" in text or "s/" in text) and _BAR.search(text):
+    if bar is None and _MAY_BE_BAR.search(text) and _BAR.search(text):
         return None  # a bar that counts files, bytes or shards
     draft = _Draft(default_unit="ms" if "(ms)" in text else None)
     for pair in _PAIR.finditer(text):
@@ -253,12 +260,15 @@ def _assumed_memory_unit(key: str, value: float) -> float:
 
 def _add_rates(draft: _Draft, text: str) -> None:
     """Rates that carry their own unit: `0.45 s/it`, `155ms/step`, `2.5 it/s`, `280 images/sec`."""
-    if "s/" in text or "s /" in text or "c/" in text:
+    if _MAY_BE_PER_STEP.search(text):
         _add_seconds_per_step(draft, text)
     if "/s" not in text and "/ s" not in text and "per s" not in text:
         return
-    for what, pattern in ((Meaning.RATE, _STEPS_PER_SECOND), (Meaning.SAMPLES, _SAMPLES_PER_SECOND)):
-        found = None if what in draft.values else pattern.search(text)
+    for what, may_be, pattern in (
+        (Meaning.RATE, _MAY_BE_STEP_RATE, _STEPS_PER_SECOND),
+        (Meaning.SAMPLES, _MAY_BE_SAMPLE_RATE, _SAMPLES_PER_SECOND),
+    ):
+        found = pattern.search(text) if what not in draft.values and may_be.search(text) else None
         if found:
             draft.put(what, to_number(found["value"]))
 
@@ -292,7 +302,7 @@ def _add_bare_time(draft: _Draft, text: str) -> None:
 
 def _training_bar(text: str) -> re.Match[str] | None:
     """The outermost progress bar of the line that counts steps, not files or bytes."""
-    if "/s" not in text and "s/" not in text:
+    if not _MAY_BE_BAR.search(text):
         return None
     for bar in _BAR.finditer(text):
         unit = bar["rate_unit"].removeprefix("s/").removesuffix("/s").lower()

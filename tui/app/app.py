@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
+from textual.worker import Worker
 
 from gpuwhy.tui.app.messages import Glanced, SnapshotTaken
 from gpuwhy.tui.app.ruled import RuledApp
@@ -157,7 +158,7 @@ class GpuwhyApp(RuledApp):
         from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
         from gpuwhy.tui.incident.session import Session
 
-        self.session = Session(self.kb, journals.Journal(name))
+        self.session = Session(self.kb, journals.Journal(name), self.reader)
         if symptom is not None:
             self.session.start(symptom)
         if self.session.trouble:
@@ -219,8 +220,14 @@ class GpuwhyApp(RuledApp):
 
     def _pasted(self, text: str | None) -> None:
         if text is not None:
-            number = sum(isinstance(one, Added) for one in self.session.events) + 1 if self.session is not None else 1
-            self.when_ready(lambda: self.advance(Added(f"paste {number}", text)))
+            name = self.next_paste
+            self.when_ready(lambda: self.advance(Added(name, text)))
+
+    @property
+    def next_paste(self) -> str:
+        """What the next paste will be called."""
+        events = self.session.events if self.session is not None else []
+        return f"paste {sum(isinstance(one, Added) for one in events) + 1}"
 
     def action_choose(self) -> None:
         """Which machine type the work should run on; what the diagnosis tells of it is carried over."""
@@ -280,6 +287,15 @@ class GpuwhyApp(RuledApp):
         with self._lock:
             snapshot = session.snapshot()
         self.post_message(SnapshotTaken(snapshot))
+
+    def on_worker_state_changed(self, changed: Worker.StateChanged) -> None:
+        """The diagnosis tells that it is being judged, where that takes a while."""
+        if changed.worker.group == "judge":
+            from gpuwhy.tui.app.widgets import Conclusions
+
+            judged = any(one.group == "judge" and not one.is_finished for one in self.workers)
+            for found in [found for screen in self.screen_stack for found in screen.query(Conclusions)]:
+                found.judged = judged
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """Show it on the diagnosis screen, wherever that is in the stack."""

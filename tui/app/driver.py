@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import selectors
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from textual._parser import ParseError
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
 from textual.message import Message
 
 from gpuwhy.tui.app.terminal import plain
@@ -52,18 +53,45 @@ class Keys:
         return text
 
 
+class Pastes:
+    """Takes pastes out of what a terminal sends, whole; `feed` turns the rest into messages.
+
+    Textual looks at each sign of a paste, which takes seconds for a long log.
+    """
+
+    def __init__(self, feed: Callable[[str], Iterable[Message]]) -> None:
+        self._feed = feed
+        self._pieces: list[str] | None = None
+
+    def take(self, text: str) -> Iterator[Message]:
+        """The messages in the order in which they were typed."""
+        while text:
+            if self._pieces is None:
+                before, begins, text = text.partition(BRACKETED_PASTE_START)
+                if before:
+                    yield from self._feed(before)
+                self._pieces = [""] if begins else None
+            else:
+                held = self._pieces.pop()  # it may hold the first signs of the end
+                piece, ends, text = (held + text).partition(BRACKETED_PASTE_END)
+                self._pieces += (piece[: -len(BRACKETED_PASTE_END)], piece[-len(BRACKETED_PASTE_END) :])
+                if ends:
+                    whole, self._pieces = "".join(self._pieces), None
+                    yield Paste(whole.replace("\0", ""))
+
+
 class SteadyDriver(LinuxDriver):
     """Textual's driver for Linux, whose reading withstands what a bad connection brings."""
 
     def run_input_thread(self) -> None:
         """Read until the application ends, or the terminal does."""
         parser, keys = XTermParser(self._debug), Keys()
+        pastes = Pastes(parser.feed)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 if selector.select(_WAIT_SECONDS):
-                    text = keys.take(self._read())
-                    self._pass_on(parser.feed(text) if text else ())
+                    self._pass_on(pastes.take(keys.take(self._read())))
                 self._pass_on(parser.tick())
         with suppress(EOFError, ParseError):
             self._pass_on(parser.feed(""))

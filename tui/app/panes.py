@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -11,6 +13,7 @@ from textual.message import Message
 from textual.widgets import DataTable, Input, OptionList
 from textual.widgets.option_list import Option
 
+from gpuwhy.engine.model import Status
 from gpuwhy.kb.facts import Fact
 from gpuwhy.kb.units import show
 from gpuwhy.tui.app.choices import Choices
@@ -122,7 +125,7 @@ class Steps(Choices):
         self._answers += [(fact, value, False) for fact, value in snapshot.supposed]
         marked = self.highlighted
         self.clear_options()
-        lines = [f"changed  {changed(one)}" for one in snapshot.changes]
+        lines = [f"changed  {_change(one)}" for one in snapshot.changes]
         lines += [f"read     {name}" for name in snapshot.sources]
         self.add_options([Option(Content(line), disabled=True) for line in lines])
         for number, (fact, value, answered) in enumerate(self._answers):
@@ -155,7 +158,12 @@ def named(fact: Fact) -> str:
     return f"{fact.entity.kind}:{fact.entity.name}/{fact.id}"
 
 
-def changed(one: Change) -> str:
-    """`oom.fragmentation: POSSIBLE -> CONFIRMED`."""
+def changed(changes: Iterable[Change]) -> str:
+    """`Δ oom.fragmentation: POSSIBLE -> CONFIRMED`; what is concluded now comes before what is not any more."""
+    ordered = sorted(changes, key=lambda one: one.after.rank if one.after is not None else len(Status))
+    return "Δ " + "; ".join(map(_change, ordered))
+
+
+def _change(one: Change) -> str:
     before, after = (LABELS[status] if status else "not in play" for status in (one.before, one.after))
     return f"{one.conclusion}: {before} -> {after}"

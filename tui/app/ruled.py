@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuwhy.tui.app.messages import RulesRead
@@ -13,6 +14,7 @@ from gpuwhy.tui.app.terminal import driver, theme
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.probes.artefacts.read import Reader
 
 PATIENCE_SECONDS = 0.5
 
@@ -73,9 +75,21 @@ class RuledApp(SteadyApp):
         assert self._kb is not None
         return self._kb
 
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads artefacts, each once."""
+        from gpuwhy.probes.artefacts.read import Reader
+
+        return Reader()
+
     def understood(self, text: str) -> tuple[str, ...]:
         """What a text holds, in lines for a person. Called from a thread: it takes a while."""
         from gpuwhy.tui.app.understood import understood
 
         self._rules_read.wait()
-        return understood(text, self._kb.facts) if self._kb is not None else ()
+        return understood(self.next_paste, text, self._kb.facts, self.reader) if self._kb is not None else ()
+
+    @property
+    def next_paste(self) -> str:
+        """What the next paste will be called."""
+        return "paste"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpuwhy.kb.model import FactSpec
-from gpuwhy.probes.artefacts.read import Gathered, gather
+from gpuwhy.probes.artefacts.read import Gathered, Reader, gather
 from gpuwhy.probes.artefacts.registry import all_formats
 from gpuwhy.tui.report import places
 
 MOST = 4
 
 
-def understood(text: str, specs: Mapping[str, FactSpec]) -> tuple[str, ...]:
-    """The lines to show beneath a paste."""
+def understood(name: str, text: str, specs: Mapping[str, FactSpec], reader: Reader) -> tuple[str, ...]:
+    """The lines to show beneath a paste, of this name; the reader need not read it again when it is taken."""
     if not text.strip():
         return ("nothing yet",)
-    return told(gather([("paste", text.encode())], specs))
+    return told(gather([(name, text.encode())], specs, reader=reader))
 
 
 def told(found: Gathered) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.widgets import Static, Tree
 from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
@@ -24,6 +25,8 @@ MARKS = {Truth.TRUE: "✔ ", Truth.FALSE: "✘ ", Truth.UNKNOWN: "? "}
 COLOURS = {Status.CONFIRMED: "ansi_red", Status.LIKELY: "ansi_yellow", Status.POSSIBLE: "ansi_cyan"}
 """Of the shape of a cause; what is as it should be is green."""
 SHAPES = {Status.CONFIRMED: "●", Status.LIKELY: "◐", Status.POSSIBLE: "◌", Status.RULED_OUT: "✗"}
+NOTICED_SECONDS = 0.5
+"""What takes less is not told of: each telling travels over SSH."""
 MOST_RULED_OUT = 12
 LONGEST_NAME = 24  # columns of the list in the narrowest terminal; a longer name goes without its area
 
@@ -81,11 +84,21 @@ class ProofTree(Tree[str]):
 
 
 class Conclusions(Choices):
-    """Conclusions by status, root causes first, consequences beneath their cause."""
+    """Conclusions by status, root causes first, consequences beneath their cause; whether they are being `judged`."""
+
+    judged: reactive[bool] = reactive(False, init=False)
 
     def __init__(self) -> None:
         super().__init__(id="conclusions", markup=False, classes="pane")
+        self.border_title = "Conclusions"
         self._kinds: dict[str, str] = {}
+
+    def watch_judged(self) -> None:
+        """Tell it, where it takes a while."""
+        self.set_timer(NOTICED_SECONDS if self.judged else 0.01, self._tell_judged)
+
+    def _tell_judged(self) -> None:
+        self.border_title = "Reading, judging ..." if self.judged else "Conclusions"
 
     def show(self, report: Report, changes: Iterable[Change]) -> None:
         """List the conclusions of a report; what was marked stays marked, unless its cause has become known."""

@@ -11,7 +11,7 @@ from gpuwhy.engine.run import diagnose_with
 from gpuwhy.kb.facts import FactBase, OriginKind
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass
-from gpuwhy.probes.artefacts.read import Gathered, gather
+from gpuwhy.probes.artefacts.read import Gathered, Reader, gather
 from gpuwhy.tui.incident.events import (
     AREAS,
     IMPLIED,
@@ -65,9 +65,10 @@ class Snapshot:
 class Session:
     """Takes events, journals them, and gives the incident as it stands after each."""
 
-    def __init__(self, kb: KnowledgeBase, journal: Journal | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, journal: Journal | None = None, reader: Reader | None = None) -> None:
         self.kb = kb
         self.journal = journal
+        self._reader = reader or Reader()
         self.events: list[Event] = []
         self._gathered: Gathered | None = None
         self._latest: Snapshot | None = None
@@ -148,7 +149,7 @@ class Session:
             inputs = [(one.name, one.text.encode()) for one in self.events if isinstance(one, Added)]
             looks = [one for one in self.events if isinstance(one, Looked)]
             inputs += [(THIS_MACHINE, one.facts.encode()) for one in looks[-1:]]
-            self._gathered = gather(inputs, self.kb.facts) if inputs else Gathered()
+            self._gathered = gather(inputs, self.kb.facts, reader=self._reader) if inputs else Gathered()
         return self._gathered
 
     def verification(self, fix: str, conclusion: str) -> Verification:
@@ -159,7 +160,7 @@ class Session:
         known = {one.id: one for one in self.kb.fixes.about(conclusion)}
         if at < 0 or fix not in known:
             return Verification(CANNOT_TELL, "the fix was not marked as carried out")
-        before, later = Session(self.kb), Session(self.kb)
+        before, later = Session(self.kb, reader=self._reader), Session(self.kb, reader=self._reader)
         before.resume(one for one in self.events[:at] if not isinstance(one, Supposed))
         later.resume(one for one in self.events[at:] if isinstance(one, (Added, Looked)))
         after = later.snapshot().report if len(later.events) else None

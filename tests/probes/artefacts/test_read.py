@@ -15,7 +15,7 @@ from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts import pytorch_oom, registry
 from gpuwhy.probes.artefacts.contract import Extract, Text, TextFormat
 from gpuwhy.probes.artefacts.large_scan import LARGE_BYTES
-from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood, UnusableInput, find_inputs, gather
+from gpuwhy.probes.artefacts.read import Gathered, NotUnderstood, Reader, UnusableInput, find_inputs, gather
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU {device} has a total capacity of "
@@ -215,3 +215,21 @@ def test_a_defect_of_one_reader_is_told_and_the_others_read_on(monkeypatch: pyte
     assert value_of(gathered, "oom.request_bytes") == 1.5 * 2**30
     (told,) = gathered.not_understood
     assert told.reason == "could not be read as Broken format: a defect of gpuwhy (ZeroDivisionError)"
+
+
+def test_a_reader_reads_each_content_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans, scan = [], registry.text_formats
+
+    def counted(lowered: str) -> Iterable[TextFormat]:
+        scans.append(lowered)
+        return scan(lowered)
+
+    monkeypatch.setattr(registry, "text_formats", counted)
+    reader = Reader()
+    first = gather([("a", oom().encode())], knowledge().facts, reader=reader)
+    assert gather([("a", oom().encode())], knowledge().facts, reader=reader) == first
+    assert len(scans) == 1
+    for number in range(Reader.MOST + 1):
+        gather([(f"other {number}", oom().encode())], knowledge().facts, reader=reader)
+    gather([("a", oom().encode())], knowledge().facts, reader=reader)
+    assert len(scans) == 1 + Reader.MOST + 1 + 1  # it was forgotten in favour of what came later

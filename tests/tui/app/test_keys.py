@@ -8,16 +8,15 @@ import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from gpuwhy.tui.app.driver import Keys
+from gpuwhy.tui.app.driver import Keys, Pastes
 from gpuwhy.tui.app.screens.open import meant
 
 
 def received(chunks: Iterable[bytes]) -> list[str]:
     """Keys, and pastes as `paste:TEXT`, that the application gets."""
-    keys, parser, found = Keys(), XTermParser(), []
+    keys, pastes, found = Keys(), Pastes(XTermParser().feed), []
     for chunk in chunks:
-        text = keys.take(chunk)
-        for one in parser.feed(text) if text else ():
+        for one in pastes.take(keys.take(chunk)):
             if isinstance(one, events.Paste):
                 found.append(f"paste:{one.text}")
             elif isinstance(one, events.Key):
@@ -41,6 +40,12 @@ def test_a_whole_paste_is_one_however_it_is_cut() -> None:
     whole = BEGIN + b"one\ntwo" + END + b"q"
     for at in range(1, len(whole)):
         assert received([whole[:at], whole[at:]]) == ["paste:one\ntwo", "q"], at
+
+
+def test_what_is_typed_between_pastes_comes_in_its_order() -> None:
+    assert received([b"a" + BEGIN + b"x" + END + b"b" + BEGIN + b"y\0z" + END + b"c"]) == [
+        "a", "paste:x", "b", "paste:yz", "c",
+    ]  # fmt: skip
 
 
 def test_a_control_key_outside_of_a_paste_is_that_key() -> None:

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static, TabbedContent, TabPane
 
-from gpuwhy.engine.model import Question, Status
+from gpuwhy.engine.model import Question
 from gpuwhy.tui.app import questions
 from gpuwhy.tui.app.asked import Asked
 from gpuwhy.tui.app.desk import desk
@@ -20,7 +20,7 @@ from gpuwhy.tui.app.panes import FactChosen, FactMarked, Facts, Steps, changed
 from gpuwhy.tui.app.screens.text import TextScreen
 from gpuwhy.tui.app.titles import title_of
 from gpuwhy.tui.app.widgets import Conclusions, Headline, ProofTree
-from gpuwhy.tui.incident.session import Change, Snapshot
+from gpuwhy.tui.incident.session import Snapshot
 from gpuwhy.tui.proof_nodes import missing, proof
 
 TABS_OF_TREES = {"proof": "why", "missing": "not"}
@@ -91,7 +91,6 @@ class DiagnosisScreen(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one(Conclusions).border_title = "Conclusions"
         self.query_one("#question").border_title = "Next"
         self.query_one(Conclusions).focus()
         if self.snapshot is not None:
@@ -114,7 +113,7 @@ class DiagnosisScreen(Screen[None]):
         asked.border_subtitle = Content(questions.separates(self.question))
         note = self.query_one("#changes", Static)
         note.display = bool(snapshot.changes)
-        note.update(Content("Δ " + "; ".join(map(changed, sorted(snapshot.changes, key=_weight)))))
+        note.update(Content(changed(snapshot.changes)))
 
     @property
     def question(self) -> Question | None:
@@ -243,8 +242,3 @@ class DiagnosisScreen(Screen[None]):
 
         title += f" (now {chosen.now or 'not known'})"
         self.app.push_screen(questions.answering(title, spec, desk(self).checker(chosen.name)), given)
-
-
-def _weight(one: Change) -> int:
-    """What is concluded now comes before what is not any more."""
-    return one.after.rank if one.after is not None else len(Status)

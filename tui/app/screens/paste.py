@@ -16,6 +16,7 @@ from gpuwhy.tui.app.fields import Page
 from gpuwhy.tui.app.messages import PasteUnderstood
 
 SETTLE_SECONDS = 0.3
+READY = "^d need not wait for it"
 
 
 class PasteScreen(ModalScreen[str | None]):
@@ -37,22 +38,40 @@ class PasteScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self.query_one("#text").focus()
         self._settling = self.set_timer(SETTLE_SECONDS, self._read, pause=True)
+        self._reading = self._stale = False
 
     def on_text_area_changed(self) -> None:
-        """Read again once typing or pasting has stopped for a moment."""
+        """Read again once typing or pasting has stopped for a moment; it is said at once that it will be."""
+        lines = self.query_one("#text", TextArea).document.line_count
+        self._tell(f"reading {lines:,} lines ... {READY}" if lines > 1 else "reading ...")
         self._settling.stop()
         self._settling = self.set_timer(SETTLE_SECONDS, self._read)
 
     def _read(self) -> None:
+        if self._reading:
+            self._stale = True  # a thread cannot be stopped, and two would take twice as long
+            return
+        self._reading, self._stale = True, False
         text = self.query_one("#text", TextArea).text
-        self.run_worker(lambda: self._understand(text), thread=True, exclusive=True, exit_on_error=False)
+        self.run_worker(lambda: self._understand(text), thread=True, exit_on_error=False)
 
     def _understand(self, text: str) -> None:
-        self.post_message(PasteUnderstood(desk(self).understood(text)))
+        lines: tuple[str, ...] = ()
+        try:
+            lines = desk(self).understood(text)
+        finally:
+            self.post_message(PasteUnderstood(lines))
 
     def on_paste_understood(self, message: PasteUnderstood) -> None:
-        """Show it beneath the text."""
-        self.query_one("#understood", Static).update(Content("\n".join(message.lines)))
+        """Show it beneath the text, unless that has changed meanwhile."""
+        self._reading = False
+        if self._stale:
+            self._read()
+        else:
+            self._tell("\n".join(message.lines))
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#understood", Static).update(Content(text))
 
     def action_accept(self) -> None:
         """Take what is there."""
