@@ -20,8 +20,8 @@ from gpuwhy.probes.artefacts.reported_sentences import observed, sentence_of
 
 NAME = "stated-figures"
 HINTS = (
-    "util", "usage", "load", "worker", "batch", "step", "iter", "vram", "gpu mem", "nvidia-smi", "cores",
-    "利用率", "使用率", "占用", "显存", "数据加载",
+    "util", "usage", "cpu", "load", "worker", "batch", "step", "iter", "vram", "gpu mem", "nvidia-smi", "cores",
+    "利用率", "使用率", "占用", "显存", "数据加载", "跑满", "打满",
 )  # fmt: skip
 _LONGEST = 100_000
 """Characters looked at; reports are written by people."""
@@ -96,6 +96,17 @@ _DATA_WAIT = (
         r" ?(?:of|的) ?(?:the )?(?:total |whole |training |step |epoch |训练)?(?:time|step|epoch|iteration|时间)"
     ),
 )
+_DATA_SECONDS = (
+    later(
+        rf"(?i)\b(?:steps?|iterations?|iters?|batch(?:es)?)\b[^\n。|]{{0,80}}?\b{_LOADING}"
+        r"(?: time)?(?: alone| itself)? ?(?:takes?|took|needs?|costs?|accounts? for|uses?|is|was)? ?"
+        rf"{_ABOUT}{_SECONDS}(?![A-Za-z0-9/])"
+    ),
+    later(
+        rf"(?i)(?:step|iter(?:ation)?|batch|步|迭代)[^\n。|]{{0,40}}?{_LOADING}[^\n。；0-9|]{{0,8}}{_SECONDS}(?![A-Za-z0-9/])"
+    ),
+)
+"""Within a sentence about steps: how long the data of the first batch of all takes says nothing of a step."""
 _CPU = (
     later(
         rf"(?i)(?<!process )(?<!python )\b(?:(?:the |all )?CPUs?)(?: \([^)\n]{{0,60}}\))?[- ]?"
@@ -103,6 +114,15 @@ _CPU = (
     ),
     later(rf"(?i)\ball (?:[0-9]{{1,3}} |the |my )?(?:CPU )?(?:cores|CPUs|threads) (?:are |were )?{_ABOUT}{_SHARE}"),
     later(rf"(?i)CPU ?(?:的)?(?:整体)?(?:占用率?|利用率|使用率)[^\n。；0-9%]{{0,8}}{_SHARE}"),
+    later(
+        r"(?i)\b(?:all (?:[0-9]{1,3} |the |my )?(?:v?CPU )?(?:cores|v?CPUs)|(?:the |my )?(?:host )?CPU) "
+        r"(?:is |are |was |were |(?:constantly |always |completely |fully |totally |all )){0,4}"
+        r"(?:maxed(?: out)?|pegged|saturated|fully (?:used|loaded|busy))\b"
+    ),
+    later(
+        r"(?i)(?:CPU ?(?:的)?(?:[0-9]{1,3} ?个?(?:核心?|线程))?|[0-9]{1,3} ?个?(?:核心?|线程) ?(?:CPU)?)"
+        r"(?:已经?|都|全部|全|一直|也|基本|完全|被){0,4}(?:跑满|打满|满载|占满|吃满|拉满)"
+    ),
 )
 _NO_SENTENCE = later(
     r"\||it\]|out of memory|tried to allocate|total capacity|^\s{0,8}(?:#|\[|[0-9]{4}-)|\?\s{0,4}$|s/it|\[=|"
@@ -146,18 +166,30 @@ def _wait(found: re.Match[str]) -> dict[str, Value] | None:
 
 
 def _cpu(found: re.Match[str]) -> dict[str, Value] | None:
-    share = float(found["low"]) / 100
-    return {"host.cpu_busy_share": share} if share <= 1 and found["high"] is None else None
+    told = found.groupdict()
+    if told.get("low") is None:  # all of them are said to be in full use
+        return {"host.cpu_busy_share": 1.0}
+    share = float(told["low"]) / 100
+    return {"host.cpu_busy_share": share} if share <= 1 and told["high"] is None else None
 
 
 _UNITS = {"秒": "s", "毫秒": "ms", "分钟": "min"}
 
 
-def _step(found: re.Match[str]) -> dict[str, Value] | None:
+def _seconds(found: re.Match[str]) -> float | None:
     unit = _UNITS.get(found["unit"], found["unit"].lower())
     unit = "min" if unit.startswith("min") else unit
-    seconds = parse_duration(f"{found['number']}{unit}")
+    return parse_duration(f"{found['number']}{unit}")
+
+
+def _step(found: re.Match[str]) -> dict[str, Value] | None:
+    seconds = _seconds(found)
     return {"step.time_seconds": seconds} if seconds else None
+
+
+def _wait_seconds(found: re.Match[str]) -> dict[str, Value] | None:
+    seconds = _seconds(found)
+    return None if seconds is None else {"step.data_wait_seconds": seconds}
 
 
 def _memory(found: re.Match[str]) -> dict[str, Value] | None:
@@ -176,12 +208,14 @@ _KINDS = (
     _Kind("step time", _STEP_TIME, _step),
     _Kind("GPU memory", _MEMORY, _memory),
     _Kind("wait for data", _DATA_WAIT, _wait),
+    _Kind("wait for data in a step", _DATA_SECONDS, _wait_seconds),
     _Kind("CPU use", _CPU, _cpu),
 )
 _READINGS = {
     "said.utilization_share": "reading.share", "said.utilization_least_share": "reading.share",
     "loader.workers": "reading.count", "job.batch_size": "reading.count", "step.time_seconds": "reading.seconds",
     "step.data_wait_share": "reading.share", "host.cpu_busy_share": "reading.share",
+    "step.data_wait_seconds": "reading.seconds",
     "said.memory_used_bytes": "reading.bytes", "said.memory_total_bytes": "reading.bytes",
 }  # fmt: skip
 """What a figure is called where several different ones of its kind are given."""

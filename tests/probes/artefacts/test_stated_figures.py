@@ -39,6 +39,10 @@ STATED: list[tuple[str, str, Value]] = [
     ("60% of training time is consumed by DataLoader", "step.data_wait_share", 0.6),
     ("Data loading takes about 45 % of the time.", "step.data_wait_share", 0.45),
     ("数据加载占了70%的时间", "step.data_wait_share", 0.7),
+    ("Each step takes 1.8 s, of which data loading takes 1.3 s.", "step.data_wait_seconds", 1.3),
+    ("The iteration time is 900 ms, and loading the data alone 650 ms.", "step.data_wait_seconds", 0.65),
+    ("每个 step 大约 1.8s，其中 data loading 1.3s。", "step.data_wait_seconds", 1.3),
+    ("每个step要2秒，其中数据加载1.5秒", "step.data_wait_seconds", 1.5),
     ("显存占用 10G/24G", "said.memory_used_bytes", 10 * 2**30),
 ]
 
@@ -90,6 +94,9 @@ def test_several_different_figures_are_no_reading_of_the_job() -> None:
         "The CPU (2 CPUs with 32 physical cores total) usage is 100% at then.",
         "All 16 CPU cores are at 100 %.",
         "CPU占用率基本100%",
+        "While it trains all 8 CPU cores are maxed out.",
+        "The CPU is constantly saturated while it trains.",
+        "训练时CPU 8 核全部跑满，GPU很闲",
     ],
 )
 def test_what_the_processors_do_belongs_to_the_machine(sentence: str) -> None:
