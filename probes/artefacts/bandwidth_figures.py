@@ -55,12 +55,24 @@ class Figures:
             for suffix, (value, line) in (("min", least), ("max", most)):
                 fact = f"topology.{kind}_{suffix}_bytes_per_second"
                 yield Reading(fact, value * GIGABYTE, line.number, _said(line), HOST)
+        yield from self._best_of_each()
         yield from self._access()
         for name, value, line in self.quoted:
             yield Reading("reading.value", value, line.number, _said(line), Entity("measurement", name[:120], JOB))
         if len(self.devices) > 1 and self.devices == set(range(len(self.devices))):
             line = next(iter([*self.own.values(), *self.pairs.values(), *self.access.values()]))[1]
             yield Reading("gpu.count", len(self.devices), line.number, _said(line), HOST)
+
+    def _best_of_each(self) -> Iterator[Reading]:
+        """For each GPU its fastest copies with any other, of the first kind that was measured over all."""
+        kind = next(iter(self.pairs), ("", 0, 0))[0]
+        best: dict[int, tuple[float, Line]] = {}
+        for (own, source, target), figure in self.pairs.items():
+            for device in (source, target) if own == kind else ():
+                best[device] = max(best.get(device, figure), figure, key=_first)
+        for device, (value, line) in best.items() if len(best) > 2 else ():
+            fact = "gpu.peer_copy_best_bytes_per_second"
+            yield Reading(fact, value * GIGABYTE, line.number, _said(line), gpu(device))
 
     def _access(self) -> Iterator[Reading]:
         if not self.access:

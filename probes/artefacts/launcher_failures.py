@@ -31,6 +31,7 @@ _PROCESS = later(
     r"(?i)\bprocess (?P<rank>[0-9]{1,4}) terminated with (?:signal (?P<name>SIG[A-Z]{2,6})|exit code "
     r"(?P<code>[0-9]{1,3})|the following error)"
 )
+_SHELL = later(r"(?:^|\]\s?|: line [0-9]{1,6}: +[0-9]{1,9} )Killed(?:\s{2,}\S[^\n]{0,200})?\s*$")
 _SIGNALS = {"Killed": 9, "Out Of Memory": 9, "Segmentation fault": 11, "Aborted": 6, "Terminated": 15, "Bus error": 7}
 
 
@@ -83,6 +84,8 @@ def _take(failures: _Failures, text: str, line: Line) -> None:
         failures.put("job.exit_code", code_of, line)
     elif process := _PROCESS.search(text):
         _take_process(failures, process, line)
+    elif "Killed" in text and _SHELL.search(text):
+        failures.put("job.exit_code", 137, line)
 
 
 def _take_process(failures: _Failures, process: re.Match[str], line: Line) -> None:
@@ -96,6 +99,6 @@ def _take_process(failures: _Failures, process: re.Match[str], line: Line) -> No
 FORMAT = TextFormat(
     NAME,
     "Launcher (torchrun, mpirun, srun)",
-    ("exitcode", "noticed that process rank", "srun: error", "terminated with", "root cause (first"),
+    ("exitcode", "noticed that process rank", "srun: error", "terminated with", "root cause (first", "killed"),
     scan,
 )

@@ -112,7 +112,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "gpu_mem", "(gpu ")),
     Entry("lspci", ("lnkcap", "lnksta", "_link_speed", "_link_width", "pcie gen", "nvidia corporation")),
     Entry("launcher_failures", ("exitcode", "noticed that process rank", "srun: error", "terminated with",
-        "root cause (first")),
+        "root cause (first", "killed")),
     Entry("loader_errors", ("dataloader", "bus error", "shared memory", "too many open files", "</torch_",
         "/dev/shm", "max number of worker", "shm-size", "received 0 items of ancdata")),
     Entry("machine_types", ("xlarge", ".large", ".metal", "ecs.", "gpu-", "g2-standard-", "standard_n")),

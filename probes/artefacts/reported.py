@@ -30,6 +30,7 @@ _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
     "said.fails_later": ("job.fails_at_start", False),
     "said.offloads": ("job.offload", True),
+    "said.second_epoch_faster": ("job.second_epoch_faster", True),
 }
 """Reports that are the answer to a question the vocabulary already asks."""
 _FIGURES = {

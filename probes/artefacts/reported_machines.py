@@ -144,7 +144,9 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.slower_with_more_gpus",
-        r"\bgpus\b",
+        r"\bgpus\b|\bnodes?\b",
+        r"\b(?:multi(?:ple)?|two|2|several|more)[- ]?nodes?\b[^\n.]{0,30}?\bslower than\b[^\n.]{0,20}?"
+        r"\b(?:single|one|1)[- ]?node\b",
         r"\b(?:increas(?:e|ed|ing) the number of GPUs|add(?:ed|ing)? (?:more|another|a second) GPUs?|(?:use|used|using|"
         r"with|on) (?:more|multiple|several|both|two|2|4|8) GPUs?)\b(?:(?!\b(?:not?|faster)\b)[^\n.]){0,50}?"
         r"\b(?:slower|"

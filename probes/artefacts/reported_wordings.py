@@ -232,6 +232,16 @@ REPORTS: tuple[Report, ...] = (
         rf" (?:of \w{{1,10}} )?(?:for|in|on|at) (?:the |a )?{_SYNCHRONISES}",
     ),
     report(
+        "said.second_epoch_faster",
+        r"\bepoch",
+        r"\b(?:first|1st) epoch\b[^\n.]{0,60}?\b(?:slow(?:er|ly)?|(?:takes?|took) [^\n.]{0,30}?(?:long\w{0,2}|"
+        r"min\w{0,5}|hours?|seconds?))\b[^\0]{0,200}?\b(?:second|2nd|later|subsequent|next|following|other) epochs?"
+        r"\b[^\n]{0,80}?"
+        r"\b(?:fast(?:er)?|quick(?:er)?|better|less than|only)\b",
+        r"\b(?:second|2nd|later|subsequent|next|following) epochs? (?:is|are|was|were|runs?|gets?) (?:\w{1,8} ){0,2}"
+        r"faster than the first\b",
+    ),
+    report(
         "said.offloads",
         r"\b(?:zero|deepspeed|fsdp|accelerate|offload)",
         r"\b(?:optimi[sz]ers?|param(?:eter)?s?|CPU|zero)[- ](?:states? |CPU )?off-?load(?:ing|ed)? ?"

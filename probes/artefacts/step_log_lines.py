@@ -63,6 +63,9 @@ _MAY_BE_SAMPLE_RATE = later(
 )
 """Short parts of the patterns above and below: most lines lack them, and are spared the search at every number."""
 _KEY_BEFORE = later(r"(?P<key>[A-Za-z][A-Za-z_ -]{0,40}?)\s{0,4}[:=]?\s{0,4}$")
+_RATE_IN_KEY = later(
+    rf"\((?:it|iters?|iterations?|steps?|batch(?:es)?)/s(?:ec)?\)['\"]?\s{{0,4}}[:=]\s{{0,4}}['\"]?(?P<value>{_VALUE})"
+)
 _STEPS_PER_SECOND = later(
     rf"(?P<value>{_VALUE})\s{{0,3}}(?:it|iters?|iterations?|steps?|batch(?:es)?)\s?/\s?s(?:ec(?:ond)?)?\b"
 )
@@ -265,6 +268,7 @@ def _add_rates(draft: _Draft, text: str) -> None:
     if "/s" not in text and "/ s" not in text and "per s" not in text:
         return
     for what, may_be, pattern in (
+        (Meaning.RATE, _MAY_BE_STEP_RATE, _RATE_IN_KEY),
         (Meaning.RATE, _MAY_BE_STEP_RATE, _STEPS_PER_SECOND),
         (Meaning.SAMPLES, _MAY_BE_SAMPLE_RATE, _SAMPLES_PER_SECOND),
     ):

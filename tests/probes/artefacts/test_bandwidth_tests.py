@@ -88,3 +88,11 @@ def test_gpu_copy() -> None:
 
 def test_a_list_of_devices_alone_is_no_test() -> None:
     assert scan(FORMAT, "Device 0: NVIDIA A10\nbandwidthTest is deprecated\n") == []
+
+
+def test_the_fastest_copies_of_each_gpu() -> None:
+    text = "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1      2\n"
+    text += "     0 900.00  25.00   4.00\n     1  26.00 900.00   4.10\n     2   4.00   4.20 900.00\n"
+    found = values(scan(FORMAT, text))
+    best = {path: value for (fact, path), value in found.items() if fact == "gpu.peer_copy_best_bytes_per_second"}
+    assert best == {"gpu:0": 26e9, "gpu:1": 26e9, "gpu:2": 4.2e9}

@@ -39,3 +39,22 @@ def test_the_root_cause_that_torchrun_names_outweighs_failures_listed_before() -
 
 def test_other_lines_are_none() -> None:
     assert scan(FORMAT, "exitcode: 0\nthe process terminated with success\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Killed",
+        "Caching images (45.1GB ram):  41%|####      | 48201/117266 [02:19<03:11, 360.11it/s]Killed",
+        "run.sh: line 12:  4211 Killed                  python train.py --cache",
+    ],
+)
+def test_a_shell_that_says_killed(line: str) -> None:
+    # 128 + 9, as a shell gives SIGKILL
+    assert facts(line + "\n") == {"job.exit_code": 137}
+
+
+def test_sentences_about_killing_are_no_end() -> None:
+    assert (
+        scan(FORMAT, "I have killed the process\nKilled it with kill -9.\nworker is killed by signal: Killed.\n") == []
+    )

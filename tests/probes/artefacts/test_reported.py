@@ -55,6 +55,7 @@ REPORTED = [
     ("said.first_request_slow", "The warm-up effect exists in our serving latency."),
     ("said.instances_slow_each_other", "Multi-server runs on a shared pod degrade latency."),
     ("said.instances_slow_each_other", "When 8 server processes are started, latency spikes on our GPU."),
+    ("said.slower_with_more_gpus", "Multiple node training is slower than single node."),
     ("said.slower_with_more_gpus", "With 2 GPUs training is slower."),
     ("said.slower_with_more_gpus", "It is slower on two GPUs than on one of the GPUs."),
     ("said.hang_at_full_use", "With DDP it hangs and the GPU utilization is 100%."),
@@ -121,6 +122,18 @@ def test_figures_of_a_report() -> None:
     assert found["said.clock_megahertz"] == 300
     assert found["said.clock_max_megahertz"] == 1980
     assert facts("With fake data a step is 2.5x faster.\n")["said.synthetic_speedup_ratio"] == 2.5
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "My first epoch is extremely slow, 30 minutes.\nFrom the second epoch on it is much better.",
+        "The first epoch took 20 minutes, the second epoch only 2.",
+        "In training later epochs are faster than the first.",
+    ],
+)
+def test_a_second_epoch_that_is_faster_is_an_answer(sentence: str) -> None:
+    assert facts(sentence + "\n")["job.second_epoch_faster"] is True
 
 
 @pytest.mark.parametrize(

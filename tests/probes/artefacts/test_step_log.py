@@ -156,6 +156,11 @@ def test_the_whole_step_may_be_called_net() -> None:
     assert "step.time_seconds" not in job("epoch 1 step 3 net 5 loss 0.1\n")
 
 
+def test_a_rate_whose_unit_is_in_the_key() -> None:
+    line = "{'loss': 0.42, 'train_speed(iter/s)': 0.25, 'epoch': 0.2, 'global_step/max_steps': '295/4491'}"
+    assert job(line + "\n")["step.throughput_per_second"] == 0.25
+
+
 def test_progress_bar_table_without_gpu_memory() -> None:
     log = """Using 8 dataloader workers
 
