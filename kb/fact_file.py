@@ -7,6 +7,7 @@ from a newer version whose vocabulary has more words, and whoever uses the facts
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ MAX_TEXT = 4000
 _MAX_NAME = 400
 _MAX_PROBLEMS = 50
 _MAX_DIGITS = 400
+_COMMON = 64  # names of cards and machines, which thousands of hosts share, are not longer
 _FILE_KEYS = frozenset({"format", "schema", "$schema", "entities", "facts", "absent"})
 _ENTITY_KEYS = frozenset({"kind", "name", "parent"})
 _FACT_KEYS = frozenset({"id", "value", "unit", "entity", "origin", "observed_at", "window_seconds"})
@@ -244,7 +246,7 @@ class _Reader:
         if window is not None and (not is_number(window) or window < 0):
             raise _Bad("`window_seconds` is no length of time")
         return Fact(
-            _text(entry, "id", _MAX_NAME),
+            sys.intern(_text(entry, "id", _MAX_NAME)),
             _value(entry.get("value")),
             _optional(entry, "unit", _MAX_NAME),
             self._of(entry),
@@ -291,7 +293,7 @@ def _optional(entry: Mapping[str, Any], key: str, limit: int) -> str | None:
 
 def _value(value: Any) -> Value:
     if isinstance(value, str) and len(value) <= MAX_TEXT:
-        return value
+        return sys.intern(value) if len(value) <= _COMMON else value
     if isinstance(value, bool) or is_number(value):
         found: Value = value
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from typing import Any
 
 from gpuwhy.engine.diagnose import not_in_play
@@ -20,8 +21,10 @@ NOT_IN_PLAY = "not in play"
 
 def dump(data: dict[str, Any] | list[dict[str, Any]], ascii_only: bool = False) -> str:
     """JSON text with a final newline. Characters that steer a terminal are written as escapes."""
-    text = json.dumps(data, ensure_ascii=ascii_only, indent=1, allow_nan=False) + "\n"
-    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = StringIO()  # a report of a fleet has millions of pieces
+    text.writelines(json.JSONEncoder(ensure_ascii=ascii_only, indent=1, allow_nan=False).iterencode(data))
+    text.write("\n")
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text.getvalue())
 
 
 def document(report: Report) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -98,7 +98,13 @@ def _reading(fact: Fact, line: int | None, entity: Entity, told: str) -> Reading
 
 def _shown(entity: Entity) -> Entity:
     """The entity by a name without control characters."""
-    return Entity(entity.kind, plain(entity.name), None if entity.parent is None else _shown(entity.parent))
+    return _entity(entity.kind, plain(entity.name), None if entity.parent is None else _shown(entity.parent))
+
+
+@lru_cache(maxsize=4096)
+def _entity(kind: str, name: str, parent: Entity | None) -> Entity:
+    """One for all files: hosts of a fleet have the same GPUs."""
+    return Entity(kind, name, parent)
 
 
 def _told(origin: Origin) -> str:
