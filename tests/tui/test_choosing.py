@@ -72,3 +72,36 @@ def test_all_that_a_diagnosis_tells_is_carried_over() -> None:
 def test_a_line_that_cannot_be_taken_is_told_with_what_could(written: dict[str, str], says: str) -> None:
     with pytest.raises(WorkError, match=says):
         from_form(load(), written, Diagnosed())
+
+
+CONFIG = (
+    '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, '
+    '"num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32000, '
+    '"torch_dtype": "bfloat16"}'
+)
+
+
+def test_a_form_takes_the_file_of_a_model_its_folder_machines_and_a_currency(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(CONFIG, encoding="utf-8")
+    for path in (tmp_path, tmp_path / "config.json"):
+        written = {"task": "train", "params": "7B", "config": str(path), "hosts": "2", "currency": "usd"}
+        work = from_form(load(), written, Diagnosed())
+        # embeddings and head 2 x 32,000 x 4,096; a layer 4 x 4,096 squared and 3 x 4,096 x 11,008: the file, not 7B
+        expected = 2 * 32_000 * 4096 + 32 * (4 * 4096**2 + 3 * 4096 * 11_008)
+        assert work.shape.parameters == pytest.approx(expected, rel=1e-3)
+        assert (work.hosts, work.currency) == (2, "USD")
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "told"),
+    [
+        ("config", "nowhere.json", "model file: there is no file nowhere.json"),
+        ("hosts", "two", "machines: two is no number above 0, like 2"),
+        ("currency", "yuan", "is no code of a currency, like CNY or USD"),
+        ("resolution", "1024", "is for the config.json of a diffusion model"),
+    ],
+)
+def test_a_further_line_that_cannot_be_taken_is_named(field: str, text: str, told: str) -> None:
+    with pytest.raises(WorkError) as error:
+        from_form(load(), {"task": "train", "params": "7B", field: text}, Diagnosed())
+    assert told in str(error.value)

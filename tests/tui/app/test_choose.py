@@ -36,7 +36,9 @@ def test_results_follow_the_form() -> None:
         assert screen.choice is not None
         assert screen.choice.work.method == "full"
         full = len(screen.choice.kept)
-        await pilot.press("down", "right", "right", "right")  # from the parameters to the method: full, half, lora
+        await pilot.press(
+            "down", "down", "right", "right", "right"
+        )  # from the parameters past their file to the method: full, half, lora
         screen = await chosen(pilot)
         assert screen.choice is not None
         assert screen.choice.work.method == "lora"

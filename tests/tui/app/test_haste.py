@@ -78,7 +78,7 @@ def test_what_is_typed_behind_an_arrow_goes_to_the_line_that_it_leads_to() -> No
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("c")
         await settled(pilot)
-        hurried(pilot.app, "down", "right", "right", "up", "backspace", "backspace", "9", "b")
+        hurried(pilot.app, "down", "down", "right", "right", "up", "up", "backspace", "backspace", "9", "b")
         await settled(pilot)
         assert pilot.app.screen.query_one("#method", Pick).value == "half"
         assert pilot.app.screen.query_one("#params", Input).value == "9b"

@@ -17,7 +17,7 @@ def test_a_form_gives_an_instance_its_rejections_and_how_to_start(terminal: Call
     one.until("What is wrong?", "instance")
     one.press("c")
     one.until("Choose an instance", "types would do", "gn7e-c16g1.8xlarge")  # full fine-tuning of 7B
-    one.press("Down", "Right", "Right", "Right")  # to the method: full, half, LoRA
+    one.press("Down", "Down", "Right", "Right", "Right")  # to the method: full, half, LoRA
     one.until("gn7i-c8g1.2xlarge", "QLoRA instead of LoRA")
     one.press("F3")
     one.until("[select.memory.too-small-to-train]")

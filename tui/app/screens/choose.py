@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static, TabbedContent, TabPane
@@ -23,6 +23,7 @@ from gpuwhy.tui.choosing import FORM, WorkError, from_form
 from gpuwhy.tui.diagnosed import Diagnosed
 
 SETTLE_SECONDS = 0.2
+FIRST = "What would do stands here, best first; each change of a line is judged anew. An empty line has its default."
 _KEYS = (
     ("↑ ↓", "another line of the form; enter: the next"),
     ("← →", "another of the choices of a line"),
@@ -57,9 +58,11 @@ class ChooseScreen(Screen[None]):
         self.choice: Choice | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", classes="title", markup=False)
+        yield Static(
+            Content("Choose an instance   judging every type of the catalogue ..."), id="title", classes="title"
+        )
         with Horizontal():
-            with Vertical(id="form", classes="pane") as form:
+            with VerticalScroll(id="form", classes="pane", can_focus=False) as form:
                 form.border_title = "Work"
                 for one in FORM:
                     value = (self._found.task if one.name == "task" else None) or one.default
@@ -68,12 +71,11 @@ class ChooseScreen(Screen[None]):
                         if one.choices:
                             yield Pick(one.choices, value, id=one.name)
                         else:
-                            yield FormLine(value, id=one.name, compact=True)
-                yield Rows(id="summary")
+                            yield FormLine(value, placeholder=one.hint, id=one.name, compact=True)
             with TabbedContent(id="tabs", classes="pane"):
                 with TabPane("f2 Fits", id="fits"):
                     yield Choices(id="kept", markup=False)
-                    yield Rows(id="about")
+                    yield Rows(id="about", rows=[Row("", FIRST)])
                 with TabPane("f3 Rejected", id="rejected"), VerticalScroll(id="why"):
                     yield Rows(id="reasons")
                 with TabPane("f4 Cost, start", id="start"), VerticalScroll(id="how"):
@@ -137,9 +139,9 @@ class ChooseScreen(Screen[None]):
             return
         choice = self.choice = message.found
         all_of_them = len(choice.kept) + len(choice.rejected)
-        told = f"Choose an instance   {len(choice.kept)} of {all_of_them} types would do"
+        told = f"Choose an instance   {len(choice.kept)} of {all_of_them} types would do: "
+        told += choice_text.summary(choice.work)
         self.query_one("#title", Static).update(Content(told))
-        self.query_one("#summary", Rows).show([Row("", choice_text.summary(choice.work))])
         kept = self.query_one("#kept", Choices)
         kept.clear_options()
         wide = self.has_class("-wide")
