@@ -184,6 +184,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("smi_table", ("nvidia-smi ", "mib /", "mib |", "pwr:usage/cap", "gpu memory", "w /", "n/a |", "| n/a ",
         "disp.a", "off |", "on |")),
     Entry("smi_xml", ("<nvidia_smi_log", "<gpu id=")),
+    Entry("stated_change", ("upgrad", "switch", "mov", "migrat", "changed", "replac", "swapped", "换", "升级", "迁移")),
     Entry("stated_figures", ("util", "usage", "cpu", "load", "worker", "batch", "step", "iter", "vram", "gpu mem",
         "nvidia-smi", "cores", "利用率", "使用率", "占用", "显存", "数据加载", "跑满", "打满")),
     Entry("stated_memory", ("sheet", "spec", "advertised", "supposed", "should ", "expect", "instead of", "rather than",

@@ -74,6 +74,7 @@ SAMPLES = {
         "     JobID   Cores  GPUs GPU-Util GPU-Mem-Used-Max  Hours\n"
         "    65698718   4     1      8%          4 GB    120\n"
     ),
+    "stated-change": "After moving from T4 to A10 instances the training is not faster\n",
     "stated-model": "I serve Qwen2.5-32B-Instruct on a single A10 and it fails\n",
     "stated-memory": "The data sheet of the A10 says 24 GB but nvidia-smi shows 22.5 GiB of memory\n",
     "gpu-scaling": "GPUs  images/sec\n1     322\n8     561\na speedup with 2 GPUs of 1.17x\n",
