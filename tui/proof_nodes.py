@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuwhy.engine.diagnose import not_in_play
 from gpuwhy.engine.model import SignatureResult, Truth, Verdict
@@ -41,8 +41,20 @@ def proof(report: Report, name: str) -> tuple[Node, ...]:
         for result in one.results
     ]
     if len(results) == 1:
-        return _signature(report, results[0], first=True).below
-    return tuple(_signature(report, result, first=index == 0) for index, result in enumerate(results))
+        return _signature(report, results[0], "", first=True).below
+    told = _told_apart(results)
+    return tuple(_signature(report, result, told[index], first=index == 0) for index, result in enumerate(results))
+
+
+def _told_apart(results: Sequence[SignatureResult]) -> list[str]:
+    """For each result in what its entity differs from those of the same rule; empty where it is the only one."""
+    steps = [(result.signature.id, result.entity.path.split("/")) for result in results]
+    told = []
+    for rule, mine in steps:
+        others = [path for other, path in steps if other == rule]
+        shared = set(mine).intersection(*others)
+        told.append("/".join(step for step in mine if step not in shared))
+    return told
 
 
 def missing(report: Report, name: str) -> tuple[Node, ...]:
@@ -69,12 +81,13 @@ def _status(result: SignatureResult) -> str:
     return LABELS[result.status] if result.status is not None else "not in play"
 
 
-def _signature(report: Report, result: SignatureResult, first: bool) -> Node:
+def _signature(report: Report, result: SignatureResult, of: str, first: bool) -> Node:
     about = "" if result.entity.kind in ("host", "job") else f", about {result.entity.path}"
     title = say(result.signature.title, report.language)
     rule = Node(f"rule {result.signature.id} {result.signature.version}{about}", open=False)
     whole = f"{_status(result)}: {result.because or title}"
-    return Node(f"{_status(result)}: {title}", (*_parts(report, result), rule), open=first, whole=whole)
+    text = f"{_status(result)}{f', {of}' if of else ''}: {title}"
+    return Node(text, (*_parts(report, result), rule), open=first, whole=whole)
 
 
 def _parts(report: Report, result: SignatureResult) -> Iterator[Node]:

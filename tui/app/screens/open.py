@@ -25,8 +25,9 @@ class OpenScreen(ModalScreen[str | None]):
 
     CSS_PATH = "modal.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Back"),
+        Binding("enter", "take", "Open", key_display="enter", priority=True),
         Binding("tab", "complete", "Complete", priority=True),
+        Binding("escape", "dismiss(None)", "Back"),
         Binding("down", "to_list", show=False),
     ]
 
@@ -47,9 +48,13 @@ class OpenScreen(ModalScreen[str | None]):
         entries.clear_options()
         entries.add_options([Option(Content(_shown(one)), str(one)) for one in _matching(meant(changed.value))])
 
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
-        """Take the path if something is there."""
-        path = Path(meant(submitted.value)).expanduser()
+    def action_take(self) -> None:
+        """Take the path if something is there, or what is marked in the list."""
+        entries = self.query_one("#entries", OptionList)
+        if entries.has_focus:
+            entries.action_select()
+            return
+        path = Path(meant(self.query_one("#path", Input).value)).expanduser()
         if path.exists():
             self.dismiss(str(path))
         else:

@@ -30,7 +30,7 @@ class ReportScreen(Screen[None]):
         ("enter", "write the file; one that is there already is not overwritten"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "write", "Write it", key_display="enter"),
+        Binding("enter", "write", "Write it", key_display="enter", priority=True),
         Binding("f2", "form", "Another form"),
         Binding("f3", "redact", "Names"),
         Binding("f1", "app.help", "Help"),
@@ -73,10 +73,6 @@ class ReportScreen(Screen[None]):
         """With or without names."""
         self._redacted = not self._redacted
         self._draw()
-
-    def on_input_submitted(self, _: Input.Submitted) -> None:
-        """Enter in the name."""
-        self.action_write()
 
     def action_write(self) -> None:
         """Write it; a file that is there already is not overwritten."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Footer, Static
 
 from gpuwhy.tui.app.fields import Line
 
@@ -19,7 +19,10 @@ class ValueScreen(ModalScreen[str | None]):
     """Dismisses with a value that can be taken, or with None. `check` gives what is wrong with a value."""
 
     CSS_PATH = "modal.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "Answer", key_display="enter", priority=True),
+        Binding("escape", "dismiss(None)", "Back"),
+    ]
 
     def __init__(self, question: str, check: Callable[[str], str], value: str = "") -> None:
         super().__init__()
@@ -36,10 +39,11 @@ class ValueScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self.query_one("#value").focus()
 
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
+    def action_take(self) -> None:
         """Take it, or say what is wrong."""
-        wrong = self._check(submitted.value) if submitted.value.strip() else "type a value, or Escape"
+        value = self.query_one("#value", Line).value.strip()
+        wrong = self._check(value) if value else "type a value, or Escape"
         if wrong:
             self.query_one("#trouble", Static).update(Content(wrong))
         else:
-            self.dismiss(submitted.value.strip())
+            self.dismiss(value)
