@@ -9,6 +9,7 @@ from functools import lru_cache
 from gpuwhy.kb.facts import HOST, JOB, Entity, Value
 from gpuwhy.probes.artefacts.contract import Reading
 from gpuwhy.probes.artefacts.labelled_lines import Kind, Labelled
+from gpuwhy.probes.artefacts.labelled_peers import peer_facts
 from gpuwhy.probes.artefacts.quantities import whole_number
 
 _WORD = re.compile(r"[a-z]+")
@@ -61,7 +62,18 @@ def _fact(fact: str, value: Value, source: Labelled, entity: Entity = JOB) -> Re
 def named_facts(entries: Sequence[Labelled]) -> list[Reading]:
     """The named facts that these labelled numbers give."""
     readings: list[Reading] = []
-    for find in (_worker_sweep, _pinning, _copies, _graphs, _conditions, _versions, _scaling, _busy_rows, _plain):
+    for find in (
+        _worker_sweep,
+        _pinning,
+        _copies,
+        _graphs,
+        _conditions,
+        _versions,
+        _scaling,
+        _busy_rows,
+        _plain,
+        peer_facts,
+    ):
         readings.extend(find(entries))
     return readings
 
