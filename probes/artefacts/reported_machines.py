@@ -124,6 +124,7 @@ REPORTS: tuple[Report, ...] = (
         r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"
         r"degrees|[0-9]{2} ?°? ?C)\b(?![^\n.]{0,80}\?)",
         r"\bthermal(?:ly)?[- ]throttl(?:es|ed|ing)\b(?! ?(?:time|:|=|\|))(?![^\n.]{0,80}\?)",
+        r"\b(?:SW|HW|software|hardware)[ _]thermal[ _]slowdown(?:[ :=]|\bis\b|\bwas\b|\bshows?\b){1,6}active\b",
         r"\boverheat(?:s|ed|ing)\b[^\n.?]{0,60}?\b(?:slow(?:s|ed|ing)?|throttl(?:es|ed|ing)|(?:clocks?|speed|"
         r"performance) (?:drops?|falls?|goes down))\b(?![^\n.]{0,80}\?)",
         r"\b(?:gets?|got|becomes?|runs?|running) (?:too |very |so )?hot\b[^\n.?]{0,60}?\b(?:throttl(?:es|ed|ing)|"

@@ -50,6 +50,7 @@ REPORTED = [
     ("said.throttled_by_heat", "The GPU throttles down to keep the temperature below 84 degrees."),
     ("said.throttled_by_heat", "My GPU overheats and slows down."),
     ("said.throttled_by_heat", "The GPU is thermally throttled all day."),
+    ("said.throttled_by_heat", "GPU 0 at 84C, 900 MHz, SW Thermal Slowdown: Active"),
     ("said.throttled_by_heat", "When it gets hot the GPU stays on but gets too hot, clocks drop."),
     ("said.first_request_slow", "The first time we run inference we see poor latency."),
     ("said.first_request_slow", "The warm-up effect exists in our serving latency."),
