@@ -75,6 +75,7 @@ SAMPLES = {
         "    65698718   4     1      8%          4 GB    120\n"
     ),
     "stated-change": "After moving from T4 to A10 instances the training is not faster\n",
+    "stated-latency": "In the server the queue takes 160 ms and compute 15 ms\n",
     "stated-model": "I serve Qwen2.5-32B-Instruct on a single A10 and it fails\n",
     "stated-memory": "The data sheet of the A10 says 24 GB but nvidia-smi shows 22.5 GiB of memory\n",
     "gpu-scaling": "GPUs  images/sec\n1     322\n8     561\na speedup with 2 GPUs of 1.17x\n",
