@@ -16,6 +16,8 @@ BUILD: tuple[EnvWording, ...] = (
         r"\bPyTorch (?:is |was )?(?:not compiled with|compiled without) CUDA\b",
         r"\bCUDA used to build PyTorch: (?:None|N/?A)\b",
         r"\btorch(?:==|\s{1,40}|-| version:? |: )[0-9]{1,2}\.[0-9]{1,3}[.0-9a-z]{0,12}\+cpu\b",
+        r"\btorch\.__version__['\")]{0,3}\s{0,4}(?:[:=,]{1,2}|"
+        r"[-=]>)?\s{0,4}['\"]?[0-9]{1,2}\.[0-9]{1,3}[.0-9a-z]{0,12}\+cpu\b",
         r"\b(?:using|running|this is an?) CPU[- ](?:only )?build of\b",
         r"\bnot (?:compiled|built) with (?:GPU|CUDA|cuBLAS)(?: offload)?(?: support)?\b",
         r"\bcompiled without (?:GPU|CUDA)(?: support)?\b",
@@ -152,6 +154,14 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
 UNSUPPORTED_TYPES: tuple[EnvWording, ...] = (
     *said(
         "dtype_unsupported",
+        r"\b(?:bf16|bfloat16)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
+        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|10[678]0(?: ?Ti)?|"
+        r"20[678]0(?: ?Ti)?)\b[^\n|]{0,60}?\b(?:slow(?:er)?|fails?|errors?|"
+        r"no(?:t any)? (?:faster|speed-?up))\b",
+        r"\b(?:fp8|float8)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
+        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|A10G?|A16|A30|A40|A100|"
+        r"20[678]0(?: ?Ti)?|30[6-9]0(?: ?Ti)?)\b[^\n|]{0,60}?\b"
+        r"(?:slow(?:er)?|fails?|errors?|no(?:t any)? (?:faster|speed-?up))\b",
         r"\b(?:does not|doesn.t) support (?:bf16|bfloat16|fp8|float8|fp4|tf32)\b",
         r"\bcompute capability (?P<capability>[0-9]{1,2}\.[0-9]),? (?:but )?(?:the )?minimum (?:required )?(?:is "
         r")?(?P<needed>[0-9]{1,2}\.[0-9])",

@@ -97,13 +97,13 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.hang_at_full_use",
-        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce|tp[0-7]|tensor[- ]parallel)\b",
+        r"\b(?:nccl|ddp|distributed|multi-?gpu|gpus|horovod|all_?reduce|tp[0-7]|tensor[- ]parallel|ranks)\b",
         r"\b(?:hang(?:s|ing)?|stuck|freez\w{1,3}|frozen|deadlock\w{0,2})"
         r"\b[^\n]{0,200}?\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?"
         r"(?:~ ?)?(?:9[89]|100) ?%",
         r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,40}?(?:~ ?)?(?:9[89]|100) ?%[^\n]{0,80}?\b(?:hang(?:s|"
         r"ing)?|stuck|freez\w{1,3}|"
-        r"no progress|frozen|no real activity)\b",
+        r"no progress|frozen|no real activity|never (?:finish|end|complet|return)\w{1,3})\b",
         r"\bGPU[- ]?(?:util\w{0,10}|usage)\b[^\n.]{0,20}?(?:~ ?)?(?:9[89]|100) ?%[^\n.]{0,30}?\bpower"
         r"(?: (?:consumption|usage|draw))? (?:\w{1,8} ){0,3}low\b",
         negative=True,

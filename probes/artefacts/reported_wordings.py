@@ -9,11 +9,12 @@ from __future__ import annotations
 from gpuwhy.probes.artefacts.reported_sentences import Report, report
 
 _CALL = r"(?:request|call|invocation|inference|prompt|query|message|action|api call|time)s?"
-_FIRST = r"(?:first|1st|initial)(?:[ -](?:few|two|three|and second|couple of))?"
+_FIRST = r"(?:first|1st|initial)(?:[ -](?:few|two|three|and second|couple of|(?:~ ?|about )?[0-9]{1,4}))?"
 _ONE = r"(?:inference|prediction|request|image|picture|frame|query|response|result|output|call|generation|invocation)s?"
 _SLOW = (
-    r"(?:slow(?:er)?|(?:a )?(?:\w+ )?long(?:er)?(?: time)?|high(?:er)?|minutes|(?!0?\.)[0-9.]{1,6} ?(?:s|sec|seconds|"
-    r"minutes)\b(?=[^\n]{0,160}?\b(?:later|subsequent|after(?:wards?)?|then|others?|next|second|following|rest|usual\w{0,2}|"
+    r"(?:slow(?:er)?|(?:a )?(?:\w+ )?long(?:er)?(?: time)?|high(?:er)?|minutes|"
+    r"(?!0?\.)[0-9.]{1,6}(?: ?[-–~] ?[0-9.]{1,6})? ?(?:s|sec|seconds|minutes)\b(?=[^\n]{0,160}?\b(?:later|subsequent|"
+    r"after(?:wards?)?|then|others?|next|second|following|rest|usual\w{0,2}|"
     r"normal\w{0,2}|only|fast(?:er)?|ms)\b))"
 )
 """A duration alone is not slow: something must be told beside it."""
@@ -23,6 +24,7 @@ _MOVES = (
     r"bounc\w{1,3}|goes|drops?|alternat\w{1,4})"
 )
 _SHARE = r"(?P<{0}>[0-9]{{1,3}}) ?(?:%|percent)"
+_LOW_END = r"(?P<one>[0-9]{1,3}) ?(?:%|percent|(?=and |to |-|–|~))"
 _MEMORY = (
     r"(?<!host )(?<!CPU )(?<!system )\b(?:(?:GPU|CUDA|device|video|graphics) )?(?:memory|VRAM|GPU RAM)(?: usage|"
     r" used| use| occupied| consumption| occupation| footprint)?"
@@ -135,10 +137,10 @@ REPORTS: tuple[Report, ...] = (
     report(
         "said.utilization_swings",
         r"\b(?:train|epoch)",
-        rf"{_GPU_USE}\b[^\n.]{{0,80}}?\b{_MOVES}\b[^\n.]{{0,60}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
-        rf"\b{_MOVES}\b[^\n.]{{0,30}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}"
+        rf"{_GPU_USE}\b[^\n.]{{0,80}}?\b{_MOVES}\b[^\n.]{{0,60}}?{_LOW_END}[^\n.]{{0,40}}?{_SHARE.format('other')}",
+        rf"\b{_MOVES}\b[^\n.]{{0,30}}?{_LOW_END}[^\n.]{{0,40}}?{_SHARE.format('other')}"
         rf"(?=[^\n]{{0,120}}{_GPU_USE})",
-        rf"{_GPU_USE}\b[^\n]{{0,200}}?\b{_MOVES}\b[^\n.]{{0,30}}?{_SHARE.format('one')}[^\n.]{{0,40}}?{_SHARE.format('other')}",
+        rf"{_GPU_USE}\b[^\n]{{0,200}}?\b{_MOVES}\b[^\n.]{{0,30}}?{_LOW_END}[^\n.]{{0,40}}?{_SHARE.format('other')}",
         shares={"one": "said.utilization_one_share", "other": "said.utilization_other_share"},
         negative=True,
     ),
@@ -184,7 +186,8 @@ REPORTS: tuple[Report, ...] = (
         "said.memory_kept",
         r"\b(?:gpu|cuda|vram|nvidia-smi)",
         rf"{_MEMORY} (?:is|was|are|does|do|did|has|still)(?:n['o]?t|(?: still)? not| never) (?:being |be |get |been )?"
-        r"(?:(?:de-?allocated|released?|freed?|cleared|reclaimed)\b[^\n]{0,60}?\b(?:after|when|once|even)\b[^\n.]{0,40}?"
+        r"(?:(?:de-?allocated|released?|freed?|cleared|reclaimed)\b[^\n]{0,60}?\b(?:after|when|once|"
+        r"even)\b[^\n.]{0,40}?"
         r"\b(?:ctrl|interrupt\w{0,3}|kill\w{0,3}|stop\w{0,4}|terminat\w{1,4}|exit\w{0,3}|end(?:s|ed)?|crash\w{0,3}))",
         r"\b(?:ctrl[-+ ]?c|interrupt\w{0,3}|kill\w{0,3}|stop\w{0,4}|terminat\w{1,4}|exit\w{0,3}|zombie)\b[^\n]{0,120}?"
         rf"{_MEMORY} (?:is|was|does|did|still)(?:n['o]?t| not| never) (?:being |be |get |been )?"
@@ -206,7 +209,8 @@ REPORTS: tuple[Report, ...] = (
         "said.handler_blocks",
         r"\b(?:torchserve|triton|serving|inference server|fastapi|flask|handler|endpoint)\b",
         r"\bGPU (?:is (?:idle|waiting)|waits|idles|cannot start|stays idle|sits idle)\b[^\n.]{0,30}?"
-        r"\b(?:while|until|for)\b[^\n.]{0,60}?\b(?:cpu|pre-?process\w{0,3}|post-?process\w{0,3}|decod\w{2,3}|tokeni[sz]\w{1,5})\b",
+        r"\b(?:while|until|for)\b[^\n.]{0,60}?\b(?:cpu|pre-?process\w{0,3}|post-?process\w{0,3}|decod\w{2,3}|"
+        r"tokeni[sz]\w{1,5})\b",
         r"\b(?:pre|post)-?processing (?:is|takes?|dominates) (?:\w{1,8} ){0,3}?(?:bottleneck|most of|longer than)\b",
     ),
     report(

@@ -34,6 +34,11 @@ _NO_FASTER = later(
     r"(?:exactly |about |nearly )?the same|just as slow|as slow as|takes (?:much |even )?longer|slowed down)\b"
     r"|(?:没有?|并没有|没)(?:什么|明显|任何)?(?:变快|提速|提升|加速|更快|变化|区别)|(?:变|更|反而|还)慢了?|一样慢|速度(?:一样|没变)"
 )
+_WENT = later(
+    r"(?i)\b(?:time|epochs?|steps?|iterations?|training|it)\b[^\n.;|]{0,40}?\b(?:went|goes|rose|increased|jumped|grew|is|takes)"
+    r"(?: up)? (?:from )?(?P<before>[0-9]{1,5}(?:\.[0-9]{1,2})?) ?(?P<unit>ms|s|sec|seconds|min|minutes|h|hours)"
+    r"(?:/\w{1,6})? (?:to|->|→) (?P<after>[0-9]{1,5}(?:\.[0-9]{1,2})?) ?(?P=unit)\b"
+)
 _WITHIN = 200
 """Characters after the change in which the outcome must be told."""
 _MACHINE = later(
@@ -64,7 +69,7 @@ def _kind(change: re.Match[str], whole: str, lowered: str) -> str:
     if "|" in change[0] or not observed(change, lowered, negative=True):
         return ""
     outcome = whole[change.start() : change.end() + _WITHIN].split("\n\n")[0]
-    if _NO_FASTER.search(outcome) is None:
+    if _NO_FASTER.search(outcome) is None and not _longer(outcome):
         return ""
     what = next(one for one in change.groups() if one)
     gpus, machine = {name for _, name in models(what)}, _MACHINE.search(what) is not None
@@ -73,6 +78,12 @@ def _kind(change: re.Match[str], whole: str, lowered: str) -> str:
     if machine:
         return "machine"
     return "gpu" if gpus else ""
+
+
+def _longer(outcome: str) -> bool:
+    """Whether a time is told that grew: `epoch time went from 11 min to 47 min`."""
+    found = _WENT.search(outcome)
+    return found is not None and float(found["after"]) > float(found["before"])
 
 
 FORMAT = TextFormat(NAME, "What was changed before it became slower", HINTS, scan)

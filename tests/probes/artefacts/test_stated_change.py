@@ -23,6 +23,7 @@ def change(report: str) -> object:
         ("After the migration to another instance type throughput stayed the same.", "machine"),
         ("I replaced the V100 with an A100 and see hardly any speedup.", "gpu"),
         ("我们从T4换成A10之后，训练没有变快", "gpu"),
+        ("We moved from a local box to ECS gn7i. Epoch time went from 11 min to 47 min.", "machine"),
         ("升级到cuda 12之后反而慢了", "software"),
     ],
 )
@@ -39,6 +40,7 @@ def test_what_was_changed(report: str, what: str) -> None:
         "After upgrading to A100 and PyTorch 2.0 it is slower.",  # two changes at once
         "Since we upgraded PyTorch it is slower. After moving to another instance it is slower too.",
         "After changing the learning rate to 0.1 it is slower.",
+        "We moved from a local box to ECS gn7i. Epoch time went from 47 min to 11 min.",
         "It is slower.",
     ],
 )
