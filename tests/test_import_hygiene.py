@@ -77,7 +77,8 @@ asyncio.run(run())
 
 
 def test_the_first_screen_stands_before_rules_and_probes_are_loaded() -> None:
-    done = subprocess.run([sys.executable, "-c", FIRST_SCREEN], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", FIRST_SCREEN], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
     names = done.stdout.split()
     assert "gpuwhy.tui.app.screens.start" in names
     later = ("gpuwhy.engine", "gpuwhy.probes", "gpuwhy.rules", "gpuwhy.kb.load", "gpuwhy.kb.model", "gpuwhy.tui.report")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.coordinate import Coordinate
@@ -44,6 +46,8 @@ class FactMarked(Message):
 
 class Facts(Vertical):
     """All facts, those that match what is searched for first in the order they became known."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "screen.back", "Back")]
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -99,7 +103,8 @@ class Facts(Vertical):
             name = named(one)
             if name not in self._shown and all(word in text for word in wanted) and len(self._shown) < MOST_FACTS:
                 self._shown[name] = one
-                table.add_row(Text(one.id), Text(show(one.value, one.unit) + " "), Text(where(one)), key=name)
+                cells = (_cut(one.id, FACT_COLUMNS), _cut(show(one.value, one.unit), VALUE_COLUMNS), Text(where(one)))
+                table.add_row(*cells, key=name)
 
     def on_data_table_row_highlighted(self, marked: DataTable.RowHighlighted) -> None:
         """Tell the whole of a fact: the line of the table may be cut."""
@@ -110,6 +115,13 @@ class Facts(Vertical):
         if fact is not None:
             about = "" if fact.entity.kind in ("host", "job") else f" of {fact.entity.path}"
             self.post_message(FactMarked(f"{fact.id}{about} = {show(fact.value, fact.unit)} [{where(fact)}]"))
+
+
+def _cut(text: str, width: int) -> Text:
+    """The start of a text, with a gap to what stands beside it."""
+    cell = Text(text)
+    cell.truncate(width - 1, overflow="ellipsis")
+    return cell
 
 
 class Steps(Choices):

@@ -25,9 +25,9 @@ from gpuwhy.tui.diagnosed import Diagnosed
 SETTLE_SECONDS = 0.2
 FIRST = "What would do stands here, best first; each change of a line is judged anew. An empty line has its default."
 _KEYS = (
-    ("↑ ↓", "another line of the form; enter: the next"),
-    ("← →", "another of the choices of a line"),
-    ("f2", "what would do, best first; enter or tab goes there, ↑ ↓ mark one"),
+    ("up down", "another line of the form; enter: the next"),
+    ("left right", "another of the choices of a line"),
+    ("f2", "what would do, best first; enter or tab goes there, up and down mark one"),
     ("f3", "what was rejected, and the rule that did it"),
     ("f4", "cost, driver, disk and pod of the type that is marked"),
     ("esc", "back to the form, then back to where you came from"),

@@ -34,7 +34,7 @@ class DiagnosisScreen(Screen[None]):
     KEYS = (
         ("1-9 d t", "answer the question at the bottom: a choice, don't know, or type a value"),
         ("w  h", "why it is asked, and how to find out"),
-        ("↑ ↓ enter", "mark a conclusion; go to its proof, where Enter opens and closes lines"),
+        ("arrows enter", "mark a conclusion; go to its proof, where Enter opens and closes lines"),
         ("f", "what to do about the conclusion that is marked"),
         ("v  x", "why it holds, and why not"),
         ("/", "search the facts; Enter on one: what if it were otherwise"),
