@@ -27,13 +27,17 @@ _CHANGED = later(
     r"(?P<done>[^\n;!?]{3,120})"
     r"|(?:升级|更换|换|迁移)(?:到|成|为|了)(?P<zh>[^\n；！？]{2,60})"
 )
+_SLOWER = later(
+    r"(?i)\b(?:slower|just as slow|as slow as|takes (?:much |even )?longer|slowed down)\b|(?:变|更|反而|还)慢了?"
+)
 _NO_FASTER = later(
     r"(?i)\b(?:no|not(?: any| much)?|n't(?: any| much)?|hardly(?: any)?|barely(?: any)?|never)"
     r"(?: \w{1,8}){0,2} (?:faster|quicker|speed-?up|improvement|difference)"
-    r"|\b(?:slower|same speed|(?:speed|throughput|step time|training time) (?:is|was|stays?|remained|stayed) "
-    r"(?:exactly |about |nearly )?the same|just as slow|as slow as|takes (?:much |even )?longer|slowed down)\b"
-    r"|(?:没有?|并没有|没)(?:什么|明显|任何)?(?:变快|提速|提升|加速|更快|变化|区别)|(?:变|更|反而|还)慢了?|一样慢|速度(?:一样|没变)"
+    r"|\b(?:same speed|(?:speed|throughput|step time|training time) (?:is|was|stays?|remained|stayed) "
+    r"(?:exactly |about |nearly )?the same)\b"
+    r"|(?:没有?|并没有|没)(?:什么|明显|任何)?(?:变快|提速|提升|加速|更快|变化|区别)|一样慢|速度(?:一样|没变)"
 )
+"""Of a larger GPU or machine that is a complaint; newer software need not be faster."""
 _WENT = later(
     r"(?i)\b(?:time|epochs?|steps?|iterations?|training|it)\b[^\n.;|]{0,40}?\b(?:went|goes|rose|increased|jumped|grew|is|takes)"
     r"(?: up)? (?:from )?(?P<before>[0-9]{1,5}(?:\.[0-9]{1,2})?) ?(?P<unit>ms|s|sec|seconds|min|minutes|h|hours)"
@@ -69,12 +73,13 @@ def _kind(change: re.Match[str], whole: str, lowered: str) -> str:
     if "|" in change[0] or not observed(change, lowered, negative=True):
         return ""
     outcome = whole[change.start() : change.end() + _WITHIN].split("\n\n")[0]
-    if _NO_FASTER.search(outcome) is None and not _longer(outcome):
+    slower = _SLOWER.search(outcome) is not None or _longer(outcome)
+    if not slower and _NO_FASTER.search(outcome) is None:
         return ""
     what = next(one for one in change.groups() if one)
     gpus, machine = {name for _, name in models(what)}, _MACHINE.search(what) is not None
     if _SOFTWARE.search(what):
-        return "" if gpus or machine else "software"
+        return "software" if slower and not gpus and not machine else ""
     if machine:
         return "machine"
     return "gpu" if gpus else ""

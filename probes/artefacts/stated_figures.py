@@ -125,9 +125,10 @@ _CPU = (
     ),
 )
 _NO_SENTENCE = later(
-    r"\||it\]|out of memory|tried to allocate|total capacity|^\s{0,8}(?:#|\[|[0-9]{4}-)|\?\s{0,4}$|s/it|\[=|"
+    r"\||it\]|out of memory|tried to allocate|total capacity|^\s{0,8}(?:#|\[|[0-9]{4}-)|s/it|\[=|"
     r"loss: |\beta\b"
 )
+_END = later(r"[.!?](?=\s|$)|[。！？]|\n")
 _WORD = later(r"[A-Za-z]{2,}|[\u4e00-\u9fff]")
 _SENTENCE_WORDS = 5
 """A line of fewer words may be a row of a comparison, which others read."""
@@ -256,6 +257,9 @@ def _told(kind: _Kind, whole: str, lowered: str) -> Iterator[tuple[re.Match[str]
                 whole.rfind("\n", 0, found.start()) + 1 : (whole.find("\n", found.end()) + 1 or len(whole) + 1) - 1
             ]
             if taken & set(range(*found.span())) or _NO_SENTENCE.search(line.lower()) or _WISHED.search(near):
+                continue
+            end = _END.search(whole, found.end())
+            if end is not None and end[0] in "?？":
                 continue
             values = kind.read(found) if observed(found, lowered, negative=True) else None
             if values:

@@ -41,6 +41,7 @@ def test_what_was_changed(report: str, what: str) -> None:
         "Since we upgraded PyTorch it is slower. After moving to another instance it is slower too.",
         "After changing the learning rate to 0.1 it is slower.",
         "We moved from a local box to ECS gn7i. Epoch time went from 47 min to 11 min.",
+        "Since we upgraded the driver from 525 to 535 the training speed is the same.",
         "It is slower.",
     ],
 )

@@ -43,6 +43,7 @@ STATED: list[tuple[str, str, Value]] = [
     ("The iteration time is 900 ms, and loading the data alone 650 ms.", "step.data_wait_seconds", 0.65),
     ("每个 step 大约 1.8s，其中 data loading 1.3s。", "step.data_wait_seconds", 1.3),
     ("每个step要2秒，其中数据加载1.5秒", "step.data_wait_seconds", 1.5),
+    ("The GPU util is 96% here. Can it be faster?", "said.utilization_share", 0.96),
     ("显存占用 10G/24G", "said.memory_used_bytes", 10 * 2**30),
 ]
 
