@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 TARGET_BYTES, TARGET_RATIO = 200 << 20, 5.0
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 FAILURE = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB "
     "of which 411.06 MiB is free. Of the allocated memory 17.94 GiB is allocated by PyTorch, and 4.87 GiB is reserved "
@@ -42,7 +43,7 @@ def write_log(path: Path, size: int) -> None:
 def measured(command: list[str]) -> tuple[float, int, bytes]:
     """Wall time in seconds, peak resident memory in bytes, and the output of one process."""
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT) as process:
         assert process.stdout is not None
         output = process.stdout.read()
         _, _, usage = os.wait4(process.pid, 0)

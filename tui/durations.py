@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import click
 
+from gpuwhy.kb.patterns import later
+
 MIN_SECONDS = 0.1
 MAX_SECONDS = 3600.0
 
-_DURATION = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s?(ms|s|sec|m|min|h)?\s*\Z")
+_DURATION = later(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s?(ms|s|sec|m|min|h)?\s*\Z")
 _UNITS = {None: 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 

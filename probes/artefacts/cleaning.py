@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
+from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Line
 
 LINE_LIMIT = 20_000
@@ -13,18 +14,18 @@ LINE_LIMIT = 20_000
 KEPT_UPDATES = 6
 """How many states of a line that overwrites itself are kept: the first, a few between, and the last."""
 
-_SEQUENCES = re.compile(
+_SEQUENCES = later(
     r"(?:\x1b\[|\x9b|\^\[\[|␛\[)[0-?]{0,64}[ -/]{0,8}[@-~]"  # CSI, also as `cat -v` or a web page shows it
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\x9d\n]{0,4096}(?:\x07|\x1b\\|\x9c)"  # OSC: titles and links
     r"|\x1b[PX^_][^\x1b\n]{0,4096}\x1b\\"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]{0,4}[0-~]?"
 )
 _SEQUENCE_STARTS = ("\x1b", "\x9b", "\x9d", "^[[", "␛[")
-_COLOUR_REMAINS = re.compile(r"\[(?:0|[0-9]{1,2}(?:;[0-9]{1,3}){1,5})m")  # the escape itself got lost in copying
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_COLOUR_REMAINS = later(r"\[(?:0|[0-9]{1,2}(?:;[0-9]{1,3}){1,5})m")  # the escape itself got lost in copying
+_CONTROLS = later("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _CONTROL_BYTES = bytes(range(9)) + b"\x0b\x0c" + bytes(range(14, 32)) + b"\x7f"
-_BACKSPACES = re.compile("\x08{4,}")
-_RAW_DEVICE = re.compile(r"\bGPU ([\x00-\x08\x0b\x0c\x0e-\x1f]) has a total capac")
+_BACKSPACES = later("\x08{4,}")
+_RAW_DEVICE = later(r"\bGPU ([\x00-\x08\x0b\x0c\x0e-\x1f]) has a total capac")
 
 
 def decode(raw: bytes) -> str:

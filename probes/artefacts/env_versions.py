@@ -18,30 +18,40 @@ _HINTS = ("torch", "cuda", "driver version", "kernel module", "cudnn", "release 
 
 @dataclass(frozen=True)
 class _Listed:
-    """How one version is listed; `fact` takes it as it stands."""
+    """How one version is listed; `fact` takes it as it stands. `words` are in lower case in every such line."""
 
+    words: str
     fact: str
     pattern: re.Pattern[str]
     entity: Entity = JOB
 
 
-def _listed(fact: str, pattern: str, entity: Entity = JOB) -> _Listed:
-    return _Listed(fact, later(pattern, re.IGNORECASE), entity)
+def _listed(words: str, fact: str, pattern: str, entity: Entity = JOB) -> _Listed:
+    return _Listed(words, fact, later(pattern, re.IGNORECASE), entity)
 
 
 _LISTED = (
-    _listed("job.cuda_build_version", rf"\bCUDA used to build PyTorch\s{{0,4}}:\s{{0,4}}{_VERSION}"),
+    _listed("build pytorch", "job.cuda_build_version", rf"\bCUDA used to build PyTorch\s{{0,4}}:\s{{0,4}}{_VERSION}"),
     _listed(
-        "job.cuda_build_version", rf"\btorch\.version\.cuda\b['\")]{{0,3}}\s{{0,4}}[:=,]?\s{{0,4}}['\"]?{_VERSION}"
+        "torch.version.cuda",
+        "job.cuda_build_version",
+        rf"\btorch\.version\.cuda\b['\")]{{0,3}}\s{{0,4}}[:=,]?\s{{0,4}}['\"]?{_VERSION}",
     ),
-    _listed("job.cuda_build_version", rf"^\s{{0,8}}nvidia-cuda-runtime(?:-cu[0-9]{{2}})?(?:==|\s{{1,40}}){_VERSION}"),
-    _listed("job.cuda_build_version", rf"^\s{{0,8}}(?:pytorch-cuda|cudatoolkit)(?:=|\s{{1,40}}){_VERSION}"),
-    _listed("job.cudnn_version", rf"^\s{{0,8}}nvidia-cudnn-cu[0-9]{{2}}(?:==|\s{{1,40}}){_VERSION}"),
-    _listed("comm.nccl_version", rf"^\s{{0,8}}nvidia-nccl-cu[0-9]{{2}}(?:==|\s{{1,40}}){_VERSION}"),
-    _listed("host.toolkit_version", rf"\bCuda compilation tools, release {_VERSION}", HOST),
-    _listed("host.driver_version", rf"\bNvidia driver version\s{{0,4}}:\s{{0,4}}{_VERSION}", HOST),
-    _listed("host.kernel_module_version", rf"\bKernel Module(?:\s{{1,8}}for \S{{1,20}})?\s{{1,8}}{_VERSION}", HOST),
-    _listed("host.driver_version", rf"\bKernel Module(?:\s{{1,8}}for \S{{1,20}})?\s{{1,8}}{_VERSION}", HOST),
+    _listed(
+        "nvidia-cuda-runtime",
+        "job.cuda_build_version",
+        rf"^\s{{0,8}}nvidia-cuda-runtime(?:-cu[0-9]{{2}})?(?:==|\s{{1,40}}){_VERSION}",
+    ),
+    _listed("pytorch-cuda", "job.cuda_build_version", rf"^\s{{0,8}}pytorch-cuda(?:=|\s{{1,40}}){_VERSION}"),
+    _listed("cudatoolkit", "job.cuda_build_version", rf"^\s{{0,8}}cudatoolkit(?:=|\s{{1,40}}){_VERSION}"),
+    _listed("nvidia-cudnn-cu", "job.cudnn_version", rf"^\s{{0,8}}nvidia-cudnn-cu[0-9]{{2}}(?:==|\s{{1,40}}){_VERSION}"),
+    _listed("nvidia-nccl-cu", "comm.nccl_version", rf"^\s{{0,8}}nvidia-nccl-cu[0-9]{{2}}(?:==|\s{{1,40}}){_VERSION}"),
+    _listed("compilation tools", "host.toolkit_version", rf"\bCuda compilation tools, release {_VERSION}", HOST),
+    _listed("driver version", "host.driver_version", rf"\bNvidia driver version\s{{0,4}}:\s{{0,4}}{_VERSION}", HOST),
+    *(
+        _listed("kernel module", fact, rf"\bKernel Module(?:\s{{1,8}}for \S{{1,20}})?\s{{1,8}}{_VERSION}", HOST)
+        for fact in ("host.kernel_module_version", "host.driver_version")
+    ),
 )
 _TORCH = later(
     r"(?:^\s{0,8}(?:py)?torch(?:==|\s{1,40})|\bPyTorch version\s{0,4}:?\s{0,4}|\btorch(?:==|[- ]v?)|"
@@ -62,7 +72,7 @@ def scan(text: Text) -> Iterable[Extract]:
     claimed: set[int] = set()
     listing = False
     for line in text.lines:
-        device = _GPU.match(line.text[:_LONGEST])
+        device = _GPU.match(line.text[:_LONGEST]) if "GPU " in line.text else None
         listing = device is not None and (listing or device["head"] is not None)
         if device is not None and listing:
             name, where = device["name"].strip(), gpu(int(device["index"]))
@@ -71,7 +81,7 @@ def scan(text: Text) -> Iterable[Extract]:
         lowered = line.text[:_LONGEST].lower()
         if not any(hint in lowered for hint in (*_HINTS, "nvidia-")):
             continue
-        for fact, value, entity in _versions(line):
+        for fact, value, entity in _versions(line, lowered):
             if fact not in found:
                 found[fact] = Reading(fact, value, line.number, line.text.strip()[:160], entity)
                 claimed.add(line.number)
@@ -79,10 +89,10 @@ def scan(text: Text) -> Iterable[Extract]:
         yield Extract(NAME, tuple(found.values()), claimed=frozenset(claimed))
 
 
-def _versions(line: Line) -> Iterator[tuple[str, Value, Entity]]:
+def _versions(line: Line, lowered: str) -> Iterator[tuple[str, Value, Entity]]:
     content = line.text[:_LONGEST]
     for one in _LISTED:
-        match = one.pattern.search(content)
+        match = one.pattern.search(content) if one.words in lowered else None
         if match is not None:
             yield one.fact, match["version"], one.entity
     torch = _TORCH.search(content)

@@ -53,6 +53,8 @@ _STEPS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("transfer", later(r"\.to\([^)\n]{0,60}(?:device|cuda|non_blocking)|\.cuda\(|\b(?:batch|send)_to_device\b")),
     ("forward", later(r"\bin forward\b|\bforward\(|\b_call_impl\b|\bin generate\b|\.generate\(")),
 )
+_SIGNS = ("_", "(", "/", "Create", "in backward", "in forward", "in generate")
+"""What a line holds that tells a phase or a step."""
 _RECOVERS = later(
     r"not a failure|skipping (?:this )?batch|attempting to recover|will (?:retry|try again)|retry(?:ing)? with"
     r"|recovered from|trying (?:again|smaller)|falling back|clearing cache and",
@@ -73,7 +75,7 @@ def activity_before(lines: Sequence[Line], index: int) -> str | None:
 
     The result is a choice of the fact `oom.during`.
     """
-    frames = _frames_before(lines, index)
+    frames = [frame for frame in _frames_before(lines, index) if any(sign in frame for sign in _SIGNS)]
     for name, pattern in _PHASES:
         if any(pattern.search(frame) for frame in frames):
             return name

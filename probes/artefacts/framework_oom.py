@@ -13,6 +13,7 @@ from gpuwhy.probes.artefacts.failure_context import activity_before, goes_on, ra
 from gpuwhy.probes.artefacts.flow import Flow, neighbourhoods
 from gpuwhy.probes.artefacts.generic_oom import HINTS as GENERIC_HINTS
 from gpuwhy.probes.artefacts.generic_oom import figures_at, guesses
+from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.wordings import GROUPS, Wording, facts_of
 from gpuwhy.probes.artefacts.wordings_cuda import CUDA, HOST, LIBRARIES
 from gpuwhy.probes.artefacts.wordings_frameworks import JAX, RUNTIMES, TENSORFLOW
@@ -78,13 +79,13 @@ _LINES_BEFORE, _LINES_AFTER = 1, 16
 _NEAR_LINES = 4
 _LONGEST = 200  # characters of a message that are kept
 _REPORT_LINES = 4000  # TensorFlow prints its whole chunk table between the two messages of one failure
-_PINNED = re.compile(r"\bpin_memory\b|CachingHostAllocator|\bpinned\b|\bcudaHostAlloc\b|\bhost_alloc\b", re.IGNORECASE)
+_PINNED = later(r"\bpin_memory\b|CachingHostAllocator|\bpinned\b|\bcudaHostAlloc\b|\bhost_alloc\b", re.IGNORECASE)
 _ITEM_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "float64": 8, "float32": 4, "float16": 2, "int": 4, "int32": 4,
     "int64": 8, "int16": 2, "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16, "qint8": 1,
 }  # fmt: skip
-_TOKENS = re.compile(r"\b(?:n_)?(?:tokens|ctx|seq_len|max_seq_len|context)\s{0,3}[=:]\s{0,3}(\d{1,9})\b", re.IGNORECASE)
-_LAYER = re.compile(r"\b(?:at |in )?layer[ _=:]{1,3}(\d{1,5})\b", re.IGNORECASE)
+_TOKENS = later(r"\b(?:n_)?(?:tokens|ctx|seq_len|max_seq_len|context)\s{0,3}[=:]\s{0,3}(\d{1,9})\b", re.IGNORECASE)
+_LAYER = later(r"\b(?:at |in )?layer[ _=:]{1,3}(\d{1,5})\b", re.IGNORECASE)
 
 
 @dataclass

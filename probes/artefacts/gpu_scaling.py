@@ -149,7 +149,8 @@ def _told(rows: Sequence[_Row]) -> Iterator[Reading]:
 
 def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
     for line in lines:
-        found = _STATED.search(line.text) if len(line.text) <= LONGEST else None
+        lowered = line.text.lower() if len(line.text) <= LONGEST else ""
+        found = _STATED.search(line.text) if "speed" in lowered or "scal" in lowered else None
         if found:
             printed = found["count"] or found["count2"]
             count = _WORDS.get(printed.lower()) or int(printed)

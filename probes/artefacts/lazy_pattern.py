@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from gpuwhy.kb.patterns import later as later
 
 _TOKEN = re.compile(
-    r"\(\?P=\w+\)|[A-Za-z_]{2,}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[?*|{]|\(\?P<\w+>|\(\?[a-z-]*:|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
+    r"\(\?P=\w+\)|[A-Za-z_][A-Za-z_ ]*[A-Za-z_]|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]| [?*{]|[?*|{]|\(\?P<\w+>|\(\?[a-z-]*:"
+    r"|\(\?<?[=!]|\(\?[a-z]+\)|[()]",
     re.DOTALL,
 )
-"""What matters of a pattern: letters, escapes and sets (passed over), what makes optional, groups, alternatives."""
+"""What matters of a pattern: words, escapes and sets (passed over), what makes optional, groups, alternatives."""
 
 _OPTIONAL = ("?", "*", "{")
 _LOOKING = ("(?=", "(?!", "(?<=", "(?<!")
 _SHORTEST = 2
 
 Words = tuple[str, ...]
-"""Alternatives: one of them is in every match."""
+"""Alternatives: one of them is in every match, with single spaces for white space of any kind."""
 
 
 @cache
@@ -30,10 +31,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+@lru_cache(maxsize=4)
+def flat(lowered: str) -> str:
+    """A text with a single space for white space of any kind, to look for `Words` in."""
+    return " ".join(lowered.split())
+
+
 class LazyPattern:
     """A pattern, whatever the case of letters, that is compiled only for a text that may match it.
 
-    `outline` is the pattern without parts that hold no certain words: looking for those in a long pattern takes time.
+    `outline` is the pattern with a space for white space of any kind, and without parts that hold no certain words:
+    looking for those in a long pattern takes time.
     """
 
     def __init__(self, pattern: str, outline: str = "") -> None:
@@ -47,8 +55,9 @@ class LazyPattern:
 
     def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
         """All matches in a text, which is also given in lower case."""
+        flattened = flat(lowered)
         for words in self.words:
-            if not any(word in lowered for word in words):
+            if not any(word in flattened for word in words):
                 return iter(())
         return _compiled(self.pattern).finditer(text)
 
@@ -77,13 +86,13 @@ class _Group:
 
 
 def certain_words(pattern: str) -> tuple[Words, ...]:
-    """Runs of letters in lower case: every match holds at least one of each tuple. The most telling tuples first."""
+    """Words in lower case: every match holds at least one of each tuple. The most telling tuples first."""
     tokens = _TOKEN.findall(pattern)
     groups, run = [_Group(False)], ""
     for index, token in enumerate(tokens):
         first = token[0]
         if first in _OPTIONAL:
-            run = run[:-1]  # the letter before may be missing
+            run = run[:-1].rstrip()  # the letter before may be missing
         if len(run) >= _SHORTEST:
             groups[-1].present.append((run.lower(),))
         run = token if first.isalpha() or first == "_" else ""

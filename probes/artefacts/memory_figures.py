@@ -13,7 +13,7 @@ from functools import cache
 from gpuwhy.kb.facts import JOB, Entity, Value, gpu
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
-from gpuwhy.probes.artefacts.lazy_pattern import Words, certain_words
+from gpuwhy.probes.artefacts.lazy_pattern import Words, certain_words, flat
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_number, parse_size
 
 _Reader = Callable[[str], Value | None]
@@ -42,7 +42,8 @@ class _Figure:
 
     def may_be_in(self, lowered: str) -> bool:
         """False if a text, given in lower case, has no match."""
-        return all(any(word in lowered for word in words) for words in _certain(self.outline))
+        flattened = flat(lowered)
+        return all(any(word in flattened for word in words) for words in _certain(self.outline))
 
 
 @cache
@@ -56,7 +57,7 @@ def _figure(pattern: str, *facts: tuple[str, _Reader]) -> _Figure:
         .replace("WHOLE", r"([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})")
         .replace("SHARE", r"([0-9.]{1,8})")
     )
-    outline = pattern.replace("SIZE", " ").replace("WHOLE", " ").replace("SHARE", " ")
+    outline = pattern.replace("SIZE", ".").replace("WHOLE", ".").replace("SHARE", ".")
     return _Figure(re.compile(text.replace(" ", r"\s{1,8}"), re.IGNORECASE), outline, facts)
 
 

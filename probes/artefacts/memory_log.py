@@ -54,7 +54,7 @@ def _scan(text: Text) -> Iterable[Extract]:
         lowered = line.text.lower()
         if not any(hint in lowered for hint in _HINTS):
             continue
-        if used := _OF_TOTAL.search(line.text[:1000]):
+        if "mib" in lowered and (used := _OF_TOTAL.search(line.text[:1000])):
             key = (f"gpu memory used of {used[2]}", "MiB")
             series.setdefault(key, []).append(_Sample(line.number, float(used[1]), None, used[0][:200]))
             alone.setdefault(key, set())
@@ -72,7 +72,7 @@ def _scan(text: Text) -> Iterable[Extract]:
 
 
 def _samples(number: int, text: str) -> Iterator[tuple[tuple[str, str], _Sample, bool]]:
-    moment = _TIME.search(text)
+    moment = _TIME.search(text) if text.count(":") > 1 else None
     seconds = None if moment is None else _seconds(moment)
     head: list[str] = []
     for found in _PAIR.finditer(text):

@@ -116,14 +116,14 @@ def _tables(lines: Sequence[Line]) -> list[_Table]:
     tables: list[_Table] = []
     for index, line in enumerate(lines):
         text = without_prefix(line.text)[:300]
-        title = _TITLE.search(text)
+        title = _TITLE.search(text) if "memory summary" in text.lower() else None
         if title is not None:
             tables.append(_Table(title[1], line.number))
             tables[-1].claimed.add(line.number)
             if index and _FRAME.match(without_prefix(lines[index - 1].text)[:300]):
                 tables[-1].claimed.add(lines[index - 1].number)
             continue
-        row = _ROW.match(text)
+        row = _ROW.match(text) if "|" in text else None
         if row is not None and _is_known_row(row[1]):
             if not tables:
                 tables.append(_Table(None, line.number))  # the head of the table is cut off

@@ -6,15 +6,15 @@ where nvidia-smi shows both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from gpuwhy.kb.facts import HOST, Entity, gpu
+from gpuwhy.kb.patterns import later
 
 ADDRESS = r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-9A-Fa-f])?"
 """A pattern of a bus address: domain and function may be missing."""
 
-_PARTS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-9a-f]))?")
+_PARTS = later(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-9a-f]))?")
 
 
 def place(printed: str) -> str | None:

@@ -9,7 +9,7 @@ from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextF
 from gpuwhy.probes.artefacts.lazy_pattern import later
 
 _PREFIX = r"^(?:\[?rank\s?\d{1,5}\]?:?\s?:?|\(\w{1,40} pid=\d{1,9}[^)]{0,60}\)\s?|> )?\s*"
-_START = later(r"Traceback \(most recent call last\):")
+_START = "Traceback (most recent call last):"
 _FRAME = later(_PREFIX + r'File "[^"\n]{1,400}", line [0-9]{1,7}(?:, in .{1,200})?$')
 _EXCEPTION = later(
     _PREFIX + r"(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception|Interrupt|Exit|Warning|Timeout))"
@@ -30,11 +30,11 @@ def scan(text: Text) -> Iterator[Extract]:
     last: tuple[str, str, Line] | None = None
     inside = 0
     for index, line in enumerate(text.lines):
-        if _START.search(line.text):
+        if _START in line.text:
             inside = LONGEST_CODE
             claimed.add(line.number)
             continue
-        if _FRAME.match(line.text):
+        if _is_frame(line):
             inside = LONGEST_CODE
             claimed |= {line.number, *_code(text.lines[index + 1 : index + 3])}
             continue
@@ -53,10 +53,14 @@ def scan(text: Text) -> Iterator[Extract]:
         yield Extract("python-traceback", claimed=frozenset(claimed))
 
 
+def _is_frame(line: Line) -> bool:
+    return 'File "' in line.text and _FRAME.match(line.text) is not None
+
+
 def _code(lines: Sequence[Line]) -> Iterator[int]:
     """Numbers of the source line under a frame and of the marks beneath it."""
     for index, line in enumerate(lines):
-        if _FRAME.match(line.text) or _EXCEPTION.match(line.text):
+        if _is_frame(line) or _EXCEPTION.match(line.text):
             return
         if (index == 0 and line.text[:1] in (" ", "\t", "[", "(", ">")) or _MARKS.match(line.text):
             yield line.number

@@ -11,7 +11,7 @@ import re
 
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.flow import Flow
-from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern
+from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern, later
 from gpuwhy.probes.artefacts.quantities import SIZE, parse_size
 
 _W = r"\s{1,20}"
@@ -60,14 +60,14 @@ _WORDINGS = (
     _wording("other_allocations", r"\bother allocations:\s{0,20}SIZE"),
     _wording("allowed", r"\bmax allowed:\s{0,20}SIZE"),
 )
-_LISTED = re.compile(rf"\bProcess{_W}(\d{{1,10}}){_W}has{_W}{_FIGURE}{_W}(?:memory{_W})?in{_W}use", re.IGNORECASE)
-_MORE_THAN_1EB = re.compile(rf"\btried{_W}to{_W}allocate{_W}more{_W}than{_W}1\s?EB", re.IGNORECASE)
-_BEGINS = re.compile(
+_LISTED = _wording("listed", r"\bProcess (\d{1,10}) has SIZE (?:memory )?in use").pattern
+_MORE_THAN_1EB = _wording("request", r"\btried to allocate more than 1\s?EB").pattern
+_BEGINS = later(
     rf"(?:\b(?:CUDA|HIP|XPU|MPS{_W}backend){_W}out{_W}of{_W}memory\b|\bout{_W}of{_W}memory[.:]"
     rf"|\bAllocation{_W}on{_W}device\b)",
     re.IGNORECASE,
 )
-_REPORTS = re.compile(r"out\s{1,20}of\s{1,20}memory|Error\b|Allocator\b|Exception\b", re.IGNORECASE)
+_REPORTS = later(r"out\s{1,20}of\s{1,20}memory|Error\b|Allocator\b|Exception\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def _figures(text: str) -> list[Figure]:
     for wording in _WORDINGS:
         for match in wording.pattern.finditer(text, lowered):
             found.append(_figure(wording.field, match[1], match, wording.certain))
-    found.extend(_figure("listed", match[2], match, True, int(match[1])) for match in _LISTED.finditer(text))
-    for match in _MORE_THAN_1EB.finditer(text):
+    found.extend(_figure("listed", match[2], match, True, int(match[1])) for match in _LISTED.finditer(text, lowered))
+    for match in _MORE_THAN_1EB.finditer(text, lowered):
         found.append(Figure("request", _UNAVAILABLE, match.start(), match.end(), match[0], True))
     return sorted(found, key=lambda figure: (figure.start, not figure.certain))
 

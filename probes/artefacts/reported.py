@@ -13,7 +13,7 @@ from gpuwhy.probes.artefacts.flow import Flow
 from gpuwhy.probes.artefacts.quantities import parse_number
 from gpuwhy.probes.artefacts.reported_chinese import REPORTS as CHINESE
 from gpuwhy.probes.artefacts.reported_machines import REPORTS as MACHINES
-from gpuwhy.probes.artefacts.reported_sentences import NEAR, Report, observed, sentence_of
+from gpuwhy.probes.artefacts.reported_sentences import NEAR, Report, observed, sentence_of, speaks
 from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
 NAME = "reported-symptoms"
@@ -64,7 +64,9 @@ def scan(text: Text) -> Iterator[Extract]:
     lowered = whole.lower()
     readings: dict[str, Reading] = {}
     claimed: set[int] = set()
-    for report in (*REPORTS, *MACHINES, *CHINESE) if _CHINESE.search(whole) else (*REPORTS, *MACHINES):
+    for report in (
+        (*REPORTS, *MACHINES, *CHINESE) if not whole.isascii() and _CHINESE.search(whole) else (*REPORTS, *MACHINES)
+    ):
         found = _first(report, whole, lowered)
         if found is None:
             continue
@@ -86,7 +88,7 @@ def scan(text: Text) -> Iterator[Extract]:
 
 def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
     """The most telling match of a report that is an observation."""
-    if re.search(report.about, lowered) is None:
+    if not speaks(report.about, lowered):
         return None
     told = [
         found

@@ -4,9 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.artefacts.lazy_pattern import LazyPattern, later
+
+
+@cache
+def _beginnings(about: str) -> tuple[str, ...]:
+    """The words of a pattern that is nothing but beginnings of words; empty for any other pattern."""
+    inner = about.removeprefix(r"\b").removeprefix("(?:").removesuffix(")")
+    plain = about in (rf"\b{inner}", rf"\b(?:{inner})") and inner.translate(_NO_LETTERS).isalpha()
+    return tuple(inner.split("|")) if plain else ()
+
+
+_NO_LETTERS = str.maketrans("", "", " |-")
+
+
+def _begins_word(word: str, lowered: str) -> bool:
+    at = lowered.find(word)
+    while at > 0 and (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
+        at = lowered.find(word, at + 1)
+    return at >= 0
+
+
+def speaks(about: str, lowered: str) -> bool:
+    """True if a pattern matches a part of a text in lower case; most are words, for which no pattern is compiled."""
+    words = _beginnings(about)
+    return any(_begins_word(word, lowered) for word in words) if words else re.search(about, lowered) is not None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from gpuwhy.kb.patterns import later
 from gpuwhy.kb.records import dataclass
 from gpuwhy.probes.artefacts.quantities import parse_duration, parse_number
 
@@ -20,18 +21,18 @@ class Column:
     unit: str = ""
 
 
-_UNIT = re.compile(r"(?:[_ \[(/]|\b)(ns|us|µs|usecs?|ms|msecs?|s|secs?|seconds|milliseconds)[\])]?\Z")
+_UNIT = later(r"(?:[_ \[(/]|\b)(ns|us|µs|usecs?|ms|msecs?|s|secs?|seconds|milliseconds)[\])]?\Z")
 _LEVELS = (
-    (re.compile(
+    (later(
         r"(?:num(?:ber)?[ _.]?(?:of[ _.]?)?)?(?:concurren\w{0,8}|clients?|users|connections|slots|"
         r"parallel\w{0,9}|in[- _]?flight)\Z"
         ), "serve.concurrency"),
-    (re.compile(r"(?:request[ _]?)?(?:batch(?:[ _]?size)?|bs)\Z"), "serve.request_batch_size"),
-    (re.compile(
+    (later(r"(?:request[ _]?)?(?:batch(?:[ _]?size)?|bs)\Z"), "serve.request_batch_size"),
+    (later(
         r"(?:request[ _]?rate|offered(?:[ _]?\w{0,8})?|target[ _]?(?:qps|rps|rate)|arrival[ _]?rate|"
         r"rate)\Z"
         ), "serve.offered_per_second"),
-    (re.compile(r"threads?\Z"), "serve.client_threads"),
+    (later(r"threads?\Z"), "serve.client_threads"),
 )  # fmt: skip
 _PARTS = (
     ("overhead", "serve.overhead_seconds"),
@@ -47,12 +48,12 @@ _PARTS = (
     ("infer time", "serve.compute_infer_seconds"),
     ("wall", "serve.window_seconds"),
 )
-_TOKENS = re.compile(r"\b(?:tok(?:en)?s?[ _/]{0,2}(?:per[ _])?(?:s|sec)|tps)\b")
-_RATES = re.compile(
+_TOKENS = later(r"\b(?:tok(?:en)?s?[ _/]{0,2}(?:per[ _])?(?:s|sec)|tps)\b")
+_RATES = later(
     r"\b(?:throughput|qps|rps|req(?:uest)?s?[ _/]{0,2}(?:per[ _])?(?:s|sec(?:ond)?)|"
     r"infer(?:ence)?s?[ _/](?:s|sec(?:ond)?)|fps|ima?ge?s?/s(?:ec)?|samples/s(?:ec)?|it/s)\b"
 )
-_STATISTIC = re.compile(r"\b(?:t?p(50|90|95|99)|(50|90|95|99)(?:th|%)|(median|mean|avg|average|min|max|p999))\b")
+_STATISTIC = later(r"\b(?:t?p(50|90|95|99)|(50|90|95|99)(?:th|%)|(median|mean|avg|average|min|max|p999))\b")
 _NAMES = {"50": "p50", "90": "p90", "95": "p95", "99": "p99", "median": "p50", "mean": "mean", "avg": "mean",
           "average": "mean", "min": "min", "max": "max", "p999": "p999"}  # fmt: skip
 _KINDS = ("ttft", "tpot", "itl")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 
-_BATCHING_OFF = re.compile(
+from gpuwhy.kb.patterns import later
+
+_BATCHING_OFF = later(
     r"\b(?:no|without|w/o|non|not|disabled?)\b[-\w ]{0,24}\bbatch"
     r"|\bbatch(?:ing|er)?\b[ :=]{0,3}(?:off|disabled|none|false)\b",
     re.I,
 )
-_BATCHING_ON = re.compile(
+_BATCHING_ON = later(
     r"\b(?:dynamic|server[- ]side|continuous|in-?flight|with)[- ]batch"
     r"|\bbatch(?:ing|er)\b[ :=]{0,3}(?:on|enabled|true)\b",
     re.I,
 )
-_INSTANCES = re.compile(
+_INSTANCES = later(
     r"\b([0-9]{1,3})\s{0,2}(?:x\s{0,2})?(?:model\s{1,2})?(?:instances?|workers?|replicas?)\b"
     r"|\b(?:instances?|workers?|replicas?|instance_group count|count)\s{0,2}[:=]?\s{0,2}([0-9]{1,3})\b",
     re.I,
 )
-_ONE = re.compile(r"\b(?:one|single) (?:instance|worker|replica)\b", re.I)
+_ONE = later(r"\b(?:one|single) (?:instance|worker|replica)\b", re.I)
 
 
 def batching_of(label: str) -> bool | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpuwhy.kb.patterns import later
 from gpuwhy.probes.artefacts.contract import Extract, Line, Text, TextFormat
 from gpuwhy.probes.artefacts.serve_columns import LEVEL_FACTS, Column, column, number_in
 from gpuwhy.probes.artefacts.serve_loads import Loads
@@ -27,13 +28,13 @@ HINTS = (
     "in flight",
 )
 
-_PAIR = re.compile(
+_PAIR = later(
     r"([A-Za-z][\w./%-]{0,40}?)(?:\s{0,2}[=:]\s{0,14}|\s{1,14})([0-9][0-9,]{0,18}(?:\.[0-9]{1,12})?)(?:\s?(ns|us|"
     r"µs|ms|s)\b)?(?=[\s,;|:)]|\Z)"
 )
-_RULE = re.compile(r"[\s|:+=-]{3,400}\Z")
-_HEADING = re.compile(r"\s{0,4}#{1,6} ([^\n#]{1,80}?)\s{0,4}\Z")
-_NOT = re.compile(r"\b(?:epoch|loss|iops|workers)\b", re.I)
+_RULE = later(r"[\s|:+=-]{3,400}\Z")
+_HEADING = later(r"\s{0,4}#{1,6} ([^\n#]{1,80}?)\s{0,4}\Z")
+_NOT = later(r"\b(?:epoch|loss|iops|workers)\b", re.I)
 MAX_CELLS = 24
 
 

@@ -137,9 +137,13 @@ _WISHED = later(r"(?i)\b(?:should|expect\w{0,3}|want|could|target|goal|recommend
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of figure: its patterns, the words for it, and what a match gives by fact."""
+    """One kind of figure: its patterns, the words for it, and what a match gives by fact.
+
+    `words`: one of them is in lower case in every sentence that a pattern matches.
+    """
 
     label: str
+    words: tuple[str, ...]
     patterns: tuple[re.Pattern[str], ...]
     read: Callable[[re.Match[str]], dict[str, Value] | None]
 
@@ -203,14 +207,14 @@ def _memory(found: re.Match[str]) -> dict[str, Value] | None:
 
 
 _KINDS = (
-    _Kind("GPU utilisation", _UTILIZATION, _share),
-    _Kind("loader workers", _WORKERS, _workers),
-    _Kind("batch size", _BATCH, _batch),
-    _Kind("step time", _STEP_TIME, _step),
-    _Kind("GPU memory", _MEMORY, _memory),
-    _Kind("wait for data", _DATA_WAIT, _wait),
-    _Kind("wait for data in a step", _DATA_SECONDS, _wait_seconds),
-    _Kind("CPU use", _CPU, _cpu),
+    _Kind("GPU utilisation", ("gpu",), _UTILIZATION, _share),
+    _Kind("loader workers", ("worker",), _WORKERS, _workers),
+    _Kind("batch size", ("batch",), _BATCH, _batch),
+    _Kind("step time", ("step", "it", "batch", "步", "迭代"), _STEP_TIME, _step),
+    _Kind("GPU memory", ("nvidia-smi", "gpu", "vram", "显存", "video memory"), _MEMORY, _memory),
+    _Kind("wait for data", ("load", "data ", "数据"), _DATA_WAIT, _wait),
+    _Kind("wait for data in a step", ("load", "data ", "数据"), _DATA_SECONDS, _wait_seconds),
+    _Kind("CPU use", ("cpu", "cores", "threads", "核", "线程"), _CPU, _cpu),
 )
 _READINGS = {
     "said.utilization_share": "reading.share", "said.utilization_least_share": "reading.share",
@@ -229,7 +233,10 @@ def scan(text: Text) -> Iterator[Extract]:
     lowered = whole.lower()
     readings: list[Reading] = []
     claimed: set[int] = set()
+    sentences = "\n".join(line for line in lowered.split("\n") if not _NO_SENTENCE.search(line))
     for kind in _KINDS:
+        if not any(word in sentences for word in kind.words):
+            continue
         told = list(_told(kind, whole, lowered))
         distinct = {tuple(sorted(values.items())): (found, values) for found, values in reversed(told)}
         for found, values in distinct.values():
