@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuwhy.engine.conclusions import conclude
 from gpuwhy.engine.derive import derive
@@ -17,6 +17,7 @@ from gpuwhy.engine.model import Conclusion, Question, SignatureResult, Status
 from gpuwhy.engine.reach import COST, Effort, Path, Reach
 from gpuwhy.engine.signatures import evaluate, needs, sources
 from gpuwhy.engine.view import World
+from gpuwhy.kb.build import Words
 from gpuwhy.kb.conditions import Comparison, Condition, FactRef, comparisons
 from gpuwhy.kb.facts import HOST, JOB, Entity, Fact, FactBase, Origin, OriginKind, Value
 from gpuwhy.kb.model import FactSpec, KnowledgeBase, Signature
@@ -53,7 +54,7 @@ def questions(
     base = _relevant(kb, base)
     world = World(kb.facts, base)
     refused = {one.id for one in base.absent if one.origin.kind is OriginKind.PERSON}
-    refused |= {name for name, spec in kb.facts.items() if spec.areas and areas and not set(spec.areas) & set(areas)}
+    refused |= set(_of_other_areas(kb, areas)) if areas else set()
     reach = Reach(kb, world, refused, Effort(base))
     ways = _ways(kb, reach.holding, [*(one.id for one in open_ones), *unheard])
     if unheard and ways.keys().isdisjoint(unheard):
@@ -77,6 +78,14 @@ def questions(
         if any(asked):
             break
     return tuple(sorted((one for one in asked if one is not None), key=lambda one: (-one.worth, one.fact)))
+
+
+def _of_other_areas(kb: KnowledgeBase, areas: Collection[str]) -> Iterator[str]:
+    """The facts that tell of troubles, none of them in these areas."""
+    for name in kb.facts.holding("areas") if isinstance(kb.facts, Words) else kb.facts:
+        told = kb.facts[name].areas
+        if told and not set(told) & set(areas):
+            yield name
 
 
 def troubles(kb: KnowledgeBase, world: World) -> frozenset[str]:

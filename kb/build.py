@@ -71,9 +71,21 @@ class Words(Mapping[str, _T]):
         if made is None:
             plain = self._plain[word]
             if isinstance(plain, int):
-                plain = json.loads(str(self._texts[self._bounds[plain] : self._bounds[plain + 1]], "utf-8"))
+                plain = json.loads(str(self._text(plain), "utf-8"))
             made = self._made[word] = self._make(plain)
         return made
+
+    def holding(self, key: str) -> list[str]:
+        """The words whose data may have this key, told from their texts: none is made."""
+        mark = json.dumps(key).encode()
+        return [
+            word
+            for word, plain in self._plain.items()
+            if (key in plain if isinstance(plain, dict) else mark in bytes(self._text(plain)))
+        ]
+
+    def _text(self, number: int) -> memoryview:
+        return self._texts[self._bounds[number] : self._bounds[number + 1]]
 
     def __contains__(self, word: object) -> bool:
         return word in self._plain

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpuwhy.kb import load as loading
+from gpuwhy.kb.build import Words
 from gpuwhy.kb.cache import default_folder
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.load import check_all, load, rule_files
@@ -141,6 +142,14 @@ def test_files_untouched_for_long_are_not_read_again_until_they_are_touched(
     touch(pack)
     assert load(pack, cache) != first
     assert compiled == [pack, pack]
+
+
+def test_words_with_a_key_are_told_without_making_them(pack: Path, cache: Path) -> None:
+    for _ in range(2):  # from the files, then from the cache
+        facts = load(pack, cache).facts
+        assert isinstance(facts, Words)
+        assert facts.holding("choices") == ["job.kind"]
+        assert facts.holding("areas") == []
 
 
 def test_files_of_no_kind_and_tests_are_not_knowledge(pack: Path) -> None:
