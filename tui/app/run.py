@@ -11,6 +11,7 @@ from gpuwhy.tui.incident.events import Added, Event, Started
 
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
+    from gpuwhy.tui.incident.journal import Journal
 
 DEMO = Path(__file__).resolve().parent / "demo"
 
@@ -22,8 +23,8 @@ def run(resume: str | None = None, demo: bool = False, rules: Path | None = None
     title = f"gpuwhy {__version__}   {platform.node()}"
     app = GpuwhyApp(lambda: read_rules(rules), title, resume, demo_events() if demo else ())
     app.run()
-    if app.session is not None and app.session.name:
-        print(f"The incident is kept: gpuwhy incident resume {app.session.name}")
+    if app.session is not None and app.session.journal is not None:
+        print(farewell(app.session.journal))
     if app.rules_trouble is not None:
         from gpuwhy.kb.errors import KnowledgeError
         from gpuwhy.tui.rules_option import unusable
@@ -31,6 +32,14 @@ def run(resume: str | None = None, demo: bool = False, rules: Path | None = None
         if isinstance(app.rules_trouble, KnowledgeError):
             unusable(app.rules_trouble)
         raise app.rules_trouble
+
+
+def farewell(journal: Journal) -> str:
+    """Whether the incident is kept, and how it is taken up again."""
+    resume = f"gpuwhy incident resume {journal.name}"
+    if not journal.trouble:
+        return f"The incident is kept: {resume}"
+    return f"The incident is {f'kept in part: {resume}' if journal.is_there else 'not kept'} ({journal.trouble})"
 
 
 def read_rules(rules: Path | None = None) -> KnowledgeBase:

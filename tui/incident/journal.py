@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 class Journal:
-    """An open journal. `trouble` says why events are no longer written, where that failed; the incident goes on."""
+    """An open journal. `trouble` says why not every event is written, where that failed; the incident goes on."""
 
     def __init__(self, name: str | None = None, where: Path | None = None) -> None:
         self.where = where or folder()
@@ -58,7 +58,7 @@ class Journal:
             self.where.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = self._open(name)
         except OSError as error:
-            self.trouble = f"{self.where}: {error.strerror}"
+            self.trouble = f"{error.strerror}: {self.where}"
 
     def _open(self, name: str | None) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -72,17 +72,28 @@ class Journal:
         raise FileExistsError(17, "a thousand incidents in one second")
 
     def write(self, event: Event) -> None:
-        """Append an event and wait until it is on the disk. A full disk is told in `trouble`, once."""
+        """Append an event and wait until it is on the disk.
+
+        What a full disk has no room for is told in `trouble` and left out as a whole: what comes later may fit, and a
+        step that is answered weighs less than a log that is pasted.
+        """
         if self._descriptor < 0:
             return
         moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
         line = json.dumps({**to_plain(event), "at": moment}, ensure_ascii=True) + "\n"
+        end = os.fstat(self._descriptor).st_size
         try:
             _write_all(self._descriptor, line.encode())
             os.fsync(self._descriptor)
         except OSError as error:
-            self.trouble = f"{self.where / self.name}.jsonl: {error.strerror}"
-            self.close()
+            self.trouble = f"{error.strerror}: {self.where / self.name}.jsonl"
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, end)
+
+    @property
+    def is_there(self) -> bool:
+        """True if something of the incident is on the disk."""
+        return (self.where / f"{self.name}.jsonl").is_file()
 
     def close(self) -> None:
         """Stop writing."""

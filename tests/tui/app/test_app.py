@@ -17,6 +17,7 @@ from gpuwhy.kb.load import load
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.tui.app.app import GpuwhyApp
 from gpuwhy.tui.app.rows import Rows
+from gpuwhy.tui.app.run import farewell
 from gpuwhy.tui.app.screens.diagnosis import DiagnosisScreen
 from gpuwhy.tui.app.screens.fix import FixScreen
 from gpuwhy.tui.app.screens.paste import PasteScreen
@@ -227,3 +228,15 @@ def test_the_next_question_and_the_keys_are_always_in_view(size: tuple[int, int]
             assert region.right <= size[0], name
 
     used(act, size)
+
+
+def test_a_farewell_says_what_is_kept(tmp_path: Path) -> None:
+    journal = journals.Journal(where=tmp_path)
+    journal.write(Started("oom", "1.0"))
+    assert farewell(journal) == f"The incident is kept: gpuwhy incident resume {journal.name}"
+    journal.trouble = "No space left on device: here"
+    assert "kept in part: gpuwhy incident resume" in farewell(journal)
+    assert "(No space left on device: here)" in farewell(journal)
+    (tmp_path / "file").write_text("in the way")
+    nowhere = journals.Journal(where=tmp_path / "file" / "state")
+    assert farewell(nowhere).startswith("The incident is not kept (Not a directory: ")

@@ -81,19 +81,23 @@ def test_a_place_that_cannot_be_written_is_told_and_the_incident_goes_on(tmp_pat
     assert "Permission denied" in journal.trouble
 
 
-def test_a_full_disk_is_told_once_and_the_incident_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_and_what_fits_later_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(where=tmp_path)
     journal.write(EVENTS[0])
+    write, room = os.write, [10]
 
-    def full(_descriptor: int, _data: bytes) -> int:
-        raise OSError(28, "No space left on device")
+    def full(descriptor: int, data: bytes) -> int:
+        if not room:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[: room.pop()])
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         journal.write(EVENTS[1])
-    assert "No space left on device" in journal.trouble
+    assert journal.trouble.startswith("No space left on device")
     journal.write(EVENTS[2])
-    assert journals.read(journal.name, tmp_path) == EVENTS[:1]
+    assert journals.read(journal.name, tmp_path) == [EVENTS[0], EVENTS[2]]
+    assert (tmp_path / f"{journal.name}.jsonl").read_bytes().count(b"\n") == 2  # nothing of the one in between
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "20261130-010203/x", "", "20261130-010203\n"])
