@@ -72,6 +72,8 @@ _STORE_LOST = later(
 _LOST = later(
     r"Connection (?:was )?(?:closed|reset) by (?:remote )?peer|Broken pipe|Software caused connection abort"
     r"|Connection refused|[Rr]emote process exited or there was a network error|peer process [^\n]{0,40}exited"
+    r"|\bsocket\w{0,20}Connect\w{0,20}: Connect(?:ing)? to [^\s]{1,60} (?:failed|returned)[^\n]{0,40}"
+    r"(?:No route to host|Connection timed out|Network is unreachable)"
     r"|NET/IB\s{0,2}: Got (?:async event|completion from peer)[^\n]{0,200}(?:error|status=)",
 )
 _LEFT_OUT = later(
@@ -80,7 +82,7 @@ _LEFT_OUT = later(
 )
 """Where whoever pasted a log, or the tool that kept it, says that something is not there."""
 _NETWORKED = later(
-    r"(?i)nccl|gloo|c10d|tcpstore|socket\.(?:cc|cpp)|ProcessGroup|rendezvous|torch\.distributed|DistBackend"
+    r"(?i)nccl|gloo|socket\w{0,20}connect|c10d|tcpstore|socket\.(?:cc|cpp)|ProcessGroup|rendezvous|torch\.distributed|DistBackend"
 )
 _SAME_EVERYWHERE = {
     "ALLREDUCE",
@@ -138,7 +140,7 @@ def scan(text: Text) -> Iterator[Extract]:
 _WORDS = (
     "collective", "last enqueued", "joined", "lagging", "missing ranks", "Missing ranks", "_MISMATCH", "timed out",
     "watchdog", "Watchdog", "store->get", "endezvous", "C10d", "onnection",
-    "Barrier", "Broken pipe", "rank", "NET/IB", "emote process", "timeout",
+    "Barrier", "Broken pipe", "rank", "NET/IB", "emote process", "timeout", "Connect",
 )  # fmt: skip
 
 
@@ -358,6 +360,8 @@ FORMAT = TextFormat(
         "net/ib",
         "application crash on rank 0",
         "timeout check failed",
+        "connect to",
+        "connecting to",
     ),
     scan,
 )

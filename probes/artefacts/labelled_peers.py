@@ -28,21 +28,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 _WORK = {"step", "iter", "iteration", "it", "batch", "epoch", "compute", "forward", "backward", "data", "dataloader"}
 _SETTINGS = {"size", "bs", "workers", "gpus", "nodes", "ranks", "seq", "seqlen", "length"}
 _EXCHANGE = {"comm", "communication", "nccl", "allreduce", "reduce", "barrier", "sync", "collective", "startup", "cpu"}
-_RATES = {
-    "samples",
-    "sample",
-    "images",
-    "image",
-    "img",
-    "imgs",
-    "tokens",
-    "token",
-    "tok",
-    "steps",
-    "it",
-    "iter",
-    "throughput",
-}
+_RATES = {"samples", "sample", "images", "image", "img", "imgs", "tokens", "token", "tok", "it", "iter", "throughput"}
+_FLOPS = {"tflops", "gflops", "tflop", "gflop"}
 _COPIES = {"busbw", "algbw", "bandwidth", "h2d", "d2h", "d2d", "copy", "copies", "pcie"}
 _POWER = re.compile(r"(?<![0-9.])([0-9]{1,4}(?:\.[0-9]{1,2})?)\s?W?\s?/\s?([0-9]{1,4}(?:\.[0-9]{1,2})?)\s?W\b")
 _EVENTS: Mapping[str, re.Pattern[str]] = {
@@ -52,9 +39,13 @@ _EVENTS: Mapping[str, re.Pattern[str]] = {
     "gpu.event_hardware_power_brake": re.compile(r"(?i)\bhw[ _]power[ _]brake"),
 }
 _NETWORK = re.compile(
-    r"(?i)\b(?:NFS|NAS|OSS|OSSFS|S3|EFS|CPFS|ceph\w{0,4}|lustre|gluster\w{0,2}|SMB|HDFS|GCS|JuiceFS)\b"
+    r"(?i)(?<![a-z0-9])(?:NFS|NAS|OSS|OSSFS|S3|EFS|CPFS|ceph\w{0,4}|lustre|gluster\w{0,2}|SMB|HDFS|GCS|JuiceFS"
+    r"|(?:network|shared) (?:disk|drive|storage|file system|folder))(?![a-z0-9])|对象存储|网络存储|共享存储|云盘"
 )
-_LOCAL = re.compile(r"(?i)\b(?:NVMe|SSD|ESSD|local(?: disk| copy)?|/dev/shm|tmpfs|RAM ?disk|in memory)\b")
+_LOCAL = re.compile(
+    r"(?i)(?<![a-z0-9])(?:NVMe|SSD|ESSD|local(?: disk| copy)?|/dev/shm|tmpfs|RAM ?disk|in memory)(?![a-z0-9])"
+    r"|本地|内存盘"
+)
 _PER = re.compile(r"(?i)^s(?:ec(?:onds?)?)?\s?/\s?(?:it|iter|step|batch|epoch)$")
 
 
@@ -112,10 +103,9 @@ def _cost(entry: Labelled) -> float | None:
         if words & _EXCHANGE:
             return None
         return entry.value if words & _WORK or per or "/" in entry.unit else None
-    rate = entry.kind is Kind.RATE or (entry.kind is Kind.VALUE and "throughput" in words)
-    if (rate and (words | set(_WORD.findall(entry.unit))) & _RATES) or (
-        entry.kind is Kind.BYTE_RATE and words & _COPIES
-    ):
+    words |= set(_WORD.findall(entry.unit.lower()))
+    rate = entry.kind is Kind.RATE or (entry.kind is Kind.VALUE and words & ({"throughput"} | _FLOPS))
+    if (rate and words & (_RATES | _FLOPS)) or (entry.kind is Kind.BYTE_RATE and words & _COPIES):
         return 1.0 / entry.value
     return None
 
@@ -130,7 +120,7 @@ def _slowest(rows: Mapping[str, Sequence[Labelled]]) -> Iterator[Reading]:
         for entry in row:
             cost = _cost(entry)
             if cost is not None:
-                columns.setdefault(entry.label, []).append((cost, name, entry))
+                columns.setdefault(_measure(entry, name), []).append((cost, name, entry))
     full = [sorted(column, key=lambda one: one[0]) for column in columns.values() if len(column) == len(rows)]
     longest = max((median(_costs(column)) for column in full if column[0][2].kind is Kind.SECONDS), default=0.0)
     found = [_apart(column, longest if column[0][2].kind is Kind.SECONDS else 0.0) for column in full]
@@ -138,9 +128,13 @@ def _slowest(rows: Mapping[str, Sequence[Labelled]]) -> Iterator[Reading]:
         ratio, spread, name, source = max(found, key=lambda one: one[0] / one[1])
         yield _fact("bench.peer_count", len(rows), source)
         yield _fact("bench.peer_slowest", name, source)
-        yield _fact("bench.peer_measure", source.label, source)
+        yield _fact("bench.peer_measure", _measure(source, name), source)
         yield _fact("bench.peer_slowest_ratio", ratio, source)
         yield _fact("bench.peer_others_ratio", spread, source)
+
+
+def _measure(entry: Labelled, name: str) -> str:
+    return entry.label.replace(name, "").strip() or entry.unit or entry.kind.value
 
 
 def _costs(ordered: Sequence[tuple[float, str, Labelled]]) -> list[float]:

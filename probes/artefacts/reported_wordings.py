@@ -27,7 +27,7 @@ _SHARE = r"(?P<{0}>[0-9]{{1,3}}) ?(?:%|percent)"
 _LOW_END = r"(?P<one>[0-9]{1,3}) ?(?:%|percent|(?=and |to |-|–|~))"
 _MEMORY = (
     r"(?<!host )(?<!CPU )(?<!system )\b(?:(?:GPU|CUDA|device|video|graphics) )?(?:memory|VRAM|GPU RAM)(?: usage|"
-    r" used| use| occupied| consumption| occupation| footprint)?"
+    r" used| use| occupied| consumption| occupation| footprint)?(?: (?:of|on) (?:the |my |each |one )?(?:GPU|card)s?)?"
 )
 _HOST_MEMORY = (
     r"(?<!GPU )(?<!CUDA )(?<!\bV)\b(?:(?:CPU|host|system|main) (?:memory|RAM)|(?:the |my )?(?:CPU )?RAM)"

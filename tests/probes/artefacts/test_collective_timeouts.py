@@ -131,12 +131,15 @@ def test_the_analyser_of_flight_recorder_dumps() -> None:
         ("[Rank 0]: Ranks 1, 5 failed to pass monitoredBarrier in 30000 ms", {"comm.absent_rank_count": 2}),
         ("RuntimeError: [1] is setting up and retrieving ncclUniqueId from [0] via c10d key-value store "
          "by key '0', but store->get('0') got error: Connection reset by peer", {"comm.peer_connection_lost": True}),
+        ("socketStartConnect: Connect to 10.0.0.7<5> failed : No route to host", {"comm.peer_connection_lost": True}),
+        ("node5:240:240 [6] misc/socket.cc:533 NCCL WARN socketPollConnect: Connect to 10.0.0.4<56849> returned "
+         "113(No route to host) errno 115(Operation now in progress)", {"comm.peer_connection_lost": True}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]",
          {"comm.peer_connection_lost": True}),
         ("[Rank 0] NCCL watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives.",
          {"comm.watchdog_stuck": True, "comm.waited_seconds": 480}),
     ],
-    ids=["meeting", "store", "barrier", "store reset", "gloo", "stuck"],
+    ids=["meeting", "store", "barrier", "store reset", "no route", "no route, as a warning", "gloo", "stuck"],
 )  # fmt: skip
 def test_other_messages(text: str, expected: dict[str, Value]) -> None:
     assert expected.items() <= facts(text).items()

@@ -50,6 +50,24 @@ def test_copies_that_are_half_as_fast() -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "measure"),
+    [
+        ("node-01: 200 images/s\nnode-02: 200 images/s\nnode-03: 100 images/s\n", "images/s"),
+        (
+            "".join(f"rank {rank} throughput: {rate} samples/s\n" for rank, rate in enumerate((50, 100, 100))),
+            "throughput",
+        ),
+        ("card   temp(C)   TFLOPS\nGPU 0   71   20\nGPU 1   70   10\nGPU 2   70   20\n", "TFLOPS"),
+    ],
+    ids=["lines", "lines that say what", "floating-point operations"],
+)
+def test_rates_of_peers(content: str, measure: str) -> None:
+    found = job(content)
+    assert found["bench.peer_measure"] == measure
+    assert found["bench.peer_slowest_ratio"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
     "content",
     [
         pytest.param(NODES.replace("gpu-b03 | A100-SXM4-80GB", "gpu-b03 | V100-SXM2-32GB"), id="another card"),
@@ -87,8 +105,9 @@ GPU  Temp  Power        Clock     Util  Throttle
     [
         "dataset   s/epoch   GPU util\nNFS   1800   22%\nlocal NVMe   450   93%\n",
         "Epoch time on NFS: 1800 s\nEpoch time on local SSD: 450 s\n",
+        "| 数据位置 | 每个epoch耗时(s) |\n|---|---|\n| NAS | 1800 |\n| 本地NVMe | 450 |\n",
     ],
-    ids=["table", "lines"],
+    ids=["table", "lines", "a table in Chinese"],
 )
 def test_the_data_on_a_local_disk(content: str) -> None:
     assert job(content)["bench.local_data_speedup"] == pytest.approx(4.0)

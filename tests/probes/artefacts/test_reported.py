@@ -39,6 +39,7 @@ REPORTED = [
     ("said.utilization_low", "I see low GPU utilization while training."),
     ("said.memory_grows", "GPU memory keeps increasing during training."),
     ("said.memory_grows", "The GPU memory usage increases after every epoch."),
+    ("said.memory_grows", "When training, the memory of the GPU keeps increasing."),
     ("said.memory_grows", "There is a continuous growth of GPU memory."),
     ("said.memory_grows", "The GPU memory gets filled up after 4 epochs."),
     ("said.some_gpus_spin", "Of our 8 GPUs 7 are at 100% and the remaining one is at 0%."),
