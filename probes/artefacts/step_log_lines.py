@@ -76,6 +76,7 @@ _SAMPLES_PER_SECOND = later(
 _BARE_TIME = later(rf"[|,]\s{{1,8}}(?P<value>{NUMBER})\s?(?P<unit>ms|s|sec|secs|seconds)\s{{0,8}}(?:[|,]|$)")
 _TABLE_MEMORY = later(r"^\s{0,12}[0-9]{1,6}/[0-9]{1,6}\s{1,12}([0-9]{1,4}(?:\.[0-9]{1,4})?)([GM])(?:i?B)?\s")
 _CLOCK = later(r"(?<![0-9:])([0-2]?[0-9]):([0-5][0-9]):([0-5][0-9])(?:[.,]([0-9]{1,9}))?(?![0-9:])")
+_PARTS = later(r"(?i)\b(?:fwd|forward|bwd|backward)\b")
 _NOT_A_TIMESTAMP = later(r"(?i)(?:eta|time|elapsed|total|wall|took|in)[\s:=]{0,4}$")
 _EPOCH_BEFORE = later(r"(?i)epochs?\s{0,2}[:=]?\s{0,3}\[?$")
 _DEVICE_MEMORY = later(r"(?i)gpu|cuda|vram|device")
@@ -200,7 +201,7 @@ def _drop_unsure(draft: _Draft) -> None:
 
 def _add_pair(draft: _Draft, pair: re.Match[str]) -> None:
     unit = pair["unit"] or pair["key_unit"]
-    what = Meaning.STEP if _is_net_time(pair["key"], unit, draft) else meaning(pair["key"])
+    what = Meaning.STEP if _is_whole_step(pair, unit, draft) else meaning(pair["key"])
     if what is Meaning.OTHER:
         return
     value = to_number(pair["value"])
@@ -215,9 +216,15 @@ def _add_pair(draft: _Draft, pair: re.Match[str]) -> None:
     draft.put(what, value)
 
 
-def _is_net_time(key: str, unit: str | None, draft: _Draft) -> bool:
-    """Whether `Net 0.300s` stands behind the wait for data: so CenterNet and its kin print the time of a whole step."""
-    return key.lower() == "net" and unit in ("s", "ms") and Meaning.DATA in draft.values
+def _is_whole_step(pair: re.Match[str], unit: str | None, draft: _Draft) -> bool:
+    """Whether a time of a whole step stands behind the wait for data: `Net 0.300s` of CenterNet and its kin, `step 0.3s`.
+
+    `total 0.3s` only where the parts of a step stand in the line too: it may be the time since the start.
+    """
+    if unit not in ("s", "ms") or Meaning.DATA not in draft.values:
+        return False
+    key = pair["key"].lower()
+    return key in ("net", "step", "iter", "batch") or (key == "total" and _PARTS.search(pair.string) is not None)
 
 
 def _add_time(draft: _Draft, what: Meaning, pair: re.Match[str], value: float, unit: str | None) -> None:

@@ -156,6 +156,19 @@ def test_the_whole_step_may_be_called_net() -> None:
     assert "step.time_seconds" not in job("epoch 1 step 3 net 5 loss 0.1\n")
 
 
+@pytest.mark.parametrize(
+    ("whole", "known"),
+    [
+        ("fwd 0.11s bwd 0.24s total 0.4s", True),
+        ("step: 0.4s", True),
+        ("total 0.4s", False),  # perhaps since the start
+    ],
+)
+def test_the_whole_step_behind_the_wait_for_data(whole: str, known: bool) -> None:
+    facts = job("".join(f"step {number} loss 2.1 data 0.1s {whole}\n" for number in (100, 101, 102)))
+    assert facts.get("step.time_seconds") == (pytest.approx(0.4) if known else None)
+
+
 def test_a_rate_whose_unit_is_in_the_key() -> None:
     line = "{'loss': 0.42, 'train_speed(iter/s)': 0.25, 'epoch': 0.2, 'global_step/max_steps': '295/4491'}"
     assert job(line + "\n")["step.throughput_per_second"] == 0.25
