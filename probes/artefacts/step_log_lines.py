@@ -217,7 +217,7 @@ def _add_pair(draft: _Draft, pair: re.Match[str]) -> None:
 
 
 def _is_whole_step(pair: re.Match[str], unit: str | None, draft: _Draft) -> bool:
-    """Whether a time of a whole step stands behind the wait for data: `Net 0.300s` of CenterNet and its kin, `step 0.3s`.
+    """Whether a time of a whole step stands behind the wait for data: `Net 0.300s` of CenterNet and kin, `step 0.3s`.
 
     `total 0.3s` only where the parts of a step stand in the line too: it may be the time since the start.
     """
