@@ -18,8 +18,8 @@ _COUNTED = re.compile(
     r"(?i)^(gpu|card|device|cuda|rank|local[ _]rank|node|host|machine|server|pod)[ :#]{0,2}([0-9]{1,4})$"
 )
 _NAMED = re.compile(
-    r"(?i)^(?=[\w.-]{0,60}[0-9])(?:[a-z0-9]{1,20}[-_.])?"
-    r"(?:gpu|dgx|hgx|rank|node|host|machine|server|pod|ip|worker|compute|ecs|i)[-_.]?[\w.-]{0,40}$"
+    r"(?i)^(?:[a-z0-9]{1,20}[-_.]){0,3}(?:gpu|dgx|hgx|rank|node|host|machine|server|pod|worker|ecs)"
+    r"(?:[-_.]?[0-9]{1,6}|[-_.][a-z][0-9]{1,6}){1,3}$|^ip(?:-[0-9]{1,3}){4}$|^i-[0-9a-f]{8,17}$"
 )
 _HEAD = re.compile(
     r"(?i)^((?:gpu|card|device|cuda|rank|local[ _]rank|node|host|machine|server|pod)[ :#]{1,2}[0-9]{1,4}|\S+)"

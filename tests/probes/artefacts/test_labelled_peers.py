@@ -73,6 +73,8 @@ def test_rates_of_peers(content: str, measure: str) -> None:
         pytest.param(NODES.replace("gpu-b03 | A100-SXM4-80GB", "gpu-b03 | V100-SXM2-32GB"), id="another card"),
         pytest.param(NODES.replace("GPU util", "batch size"), id="another setting"),
         pytest.param(NODES.replace("step time (ms)", "NCCL time (ms)"), id="those that wait exchange longest"),
+        pytest.param(NODES.replace("gpu-b0", "gpu-int"), id="other words"),
+        pytest.param(NODES.replace("gpu-b0", "workers"), id="numbers of workers"),
         pytest.param("\n".join(NODES.splitlines()[:4]), id="two are too few"),
         pytest.param("GPU   img/s   x\n1   100   1\n2   190   1\n4   370   1\n", id="numbers of GPUs"),
     ],
