@@ -162,8 +162,7 @@ Find = Callable[[str], Iterator[tuple[int, str]]]
 def _numbers(lines: Sequence[Line], kind: str, find: Find) -> Iterator[_Number]:
     current, heading, since = "", False, 0
     usable = [line for line in lines if len(line.text) <= LONGEST and line.text.strip()]
-    words = _WORDS_OF[kind]
-    told = [list(find(line.text)) if any(word in line.text.lower() for word in words) else [] for line in usable]
+    told = [list(find(line.text)) if _may_name(kind, line.text) else [] for line in usable]
     several = len({key for one in told for _, key in one}) >= 2  # else there is nothing to compare with
     for line, conditions in zip(usable, told, strict=True) if several else ():
         text = line.text
@@ -178,6 +177,13 @@ def _numbers(lines: Sequence[Line], kind: str, find: Find) -> Iterator[_Number]:
         titled = text.rstrip(" *`").endswith(":")
         if conditions and not amounts and (titled or not heading):
             current, heading, since = conditions[-1][1], titled, 0
+
+
+def _may_name(kind: str, text: str) -> bool:
+    lowered = text.lower()
+    if any(word in lowered for word in _WORDS_OF[kind]):
+        return True
+    return kind == "version" and "." in text and len(text.strip()) <= _LONGEST_VERSION
 
 
 def _nearest(text: str, at: int, conditions: Sequence[tuple[int, str]]) -> str:
@@ -349,13 +355,15 @@ def _tell_loaders(group: Mapping[str, _Number]) -> Iterator[Reading]:
 
 
 _WORDS_OF: Mapping[str, tuple[str, ...]] = {
-    "version": ("torch", "tensorflow", "tf", "cuda", "cudnn", "driver", "jax", "mxnet", "keras", "lightning", "+", "."),
+    "version": ("torch", "tensorflow", "tf", "cuda", "cudnn", "driver", "jax", "mxnet", "keras", "lightning",
+        "transformers", "+cu", "+git", "+cpu", "+rocm"),
     "GPUs": ("gpu", "card", "node", "cuda_visible_devices"),
     "jobs": ("gpu", "card", "device"),
     "graph": ("graph", "eager", "launches"),
     "input": ("index", "data", "input", "batch", "loaded", "loader"),
 }  # fmt: skip
-"""Lower-case words, one of which is in every line that names a condition of the kind."""
+"""Lower-case words, one of which is in every line that names a condition of the kind, but for a bare version."""
+_LONGEST_VERSION = 12
 
 _KINDS: Mapping[str, tuple[Find, Callable[[Mapping[str, _Number]], Iterator[Reading]]]] = {
     "version": (_versions, _tell_versions),

@@ -163,9 +163,11 @@ def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
 def _said(lines: Sequence[Line]) -> Iterator[Reading]:
     """Sentences that give one throughput for few and one for many: `40 images/s on one node, on two nodes 55`."""
     for line in lines[:MOST_LINES]:
-        if len(line.text) > LONGEST_SENTENCE or len({name for _, name in models(line.text)}) > 1:
+        if len(line.text) > LONGEST_SENTENCE or not ("/" in line.text or "per second" in line.text.lower()):
             continue
         paces = _paces(line.text)
+        if len(paces) < 2 or len({name for _, name in models(line.text)}) > 1:
+            continue
         for unit in ("gpu", "node"):
             told = {count: rate for kind, count, rate in reversed(paces) if kind == unit}
             if len(told) >= 2:
