@@ -80,3 +80,14 @@ def test_what_was_understood_is_not_read_again(monkeypatch: pytest.MonkeyPatch) 
         assert names == ["paste 1", "paste 2"]
 
     used(act)
+
+
+def test_what_was_understood_is_in_view_in_a_small_terminal() -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("p")
+        await settled(pilot)
+        told = pilot.app.screen.query_one("#understood").region
+        assert told.height > 0
+        assert pilot.app.screen.query_one("#box").content_region.contains_region(told)
+
+    used(act, size=(60, 14))
