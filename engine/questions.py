@@ -70,7 +70,7 @@ def questions(
     for name in _first_steps(ways, unheard)[:MAX_UNHEARD]:
         if name not in wanted:
             tried.append((kb.facts[name], _entity(kb.facts[name], JOB, world)))
-    tried = [one for one in tried if one[0].id not in refused]
+    tried = [(fact, entity) for fact, entity in tried if fact.id not in refused and (areas or not fact.areas)]
     now.update(dict.fromkeys((*asleep, *unheard)))
     asking = _Asking(kb, base, now, ways, reach, language)
     for in_part in (True,) if unheard else (False, True):

@@ -251,8 +251,9 @@ def test_whoever_does_not_know_one_fact_of_a_kind_is_asked_for_another_kind_firs
     assert asked_after(specs, some, "job.flag", "job.whole") == ["host.cores", "job.mode"]
 
 
-def test_what_is_seen_of_one_trouble_is_not_asked_about_another() -> None:
+def test_what_is_seen_of_one_trouble_is_not_asked_about_another_or_about_none() -> None:
     specs = askable(job__flag="question", job__mode="question")
     specs["job.flag"] = replace(specs["job.flag"], areas=("oom",))
     some = [signature("sig.a", "job", FLAG, "slow.a"), signature("sig.b", "job", TRAINS, "slow.b")]
     assert asked_after(specs, some) == ["job.mode"]
+    assert [one.fact for one in asked(specs, some)] == ["job.mode"]
