@@ -97,15 +97,17 @@ def beyond_hosts(tables: Sequence[Any], fleet: Iterable[Member]) -> Medians:
 
     if not tables:
         return {}
+    held = {stem for table in tables for stem in table.collect_schema().names()}
+    stems = [stem for stem in QUANTITIES if stem in held]  # what no table has is known from the hosts alone
     rows = [
         {MACHINE: one.machine, DEVICE_NAME: one.name,
-         **{stem: float(one.readings[fact]) for stem, (fact, _) in QUANTITIES.items() if fact in one.readings}}
+         **{stem: float(one.readings[QUANTITIES[stem][0]]) for stem in stems if QUANTITIES[stem][0] in one.readings}}
         for one in fleet if one.at_work
     ]  # fmt: skip
-    schema = {MACHINE: polars.String, DEVICE_NAME: polars.String, **dict.fromkeys(QUANTITIES, polars.Float64)}
+    schema = {MACHINE: polars.String, DEVICE_NAME: polars.String, **dict.fromkeys(stems, polars.Float64)}
     whole = polars.concat([*tables, polars.LazyFrame(rows, schema=schema)], how="diagonal")
-    made = [polars.col(stem).count().alias(f"{stem}:count") for stem in QUANTITIES]
-    made += [polars.col(stem).median() for stem in QUANTITIES]
+    made = [polars.col(stem).count().alias(f"{stem}:count") for stem in stems]
+    made += [polars.col(stem).median() for stem in stems]
     of_types = whole.group_by(MACHINE, DEVICE_NAME).agg(made).collect(engine="streaming")
     several = of_types.filter(polars.col(DEVICE_NAME).is_duplicated()).get_column(DEVICE_NAME).unique()
     of_fleet = of_types.drop(MACHINE).filter(~polars.col(DEVICE_NAME).is_in(several.implode()))
