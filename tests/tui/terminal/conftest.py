@@ -110,9 +110,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ended(process: int) -> bool:
-    """True if there is no such process any more."""
+    """True if there is no such process any more, or only its entry that tmux has not collected yet."""
     try:
         os.kill(process, 0)
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except ProcessLookupError:
         return True
-    return False
+    except OSError:  # it ended meanwhile, or there is no /proc: asked again by who waits
+        return False
+    return state == "Z"

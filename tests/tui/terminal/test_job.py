@@ -28,7 +28,7 @@ def test_a_training_that_waits_for_data_is_chosen_and_understood(
         one.start()
         one.until("What is wrong?", "No GPU to look at")
         one.press("1")
-        shown = one.until("which job?", f" {job.pid} ", " below it")
+        shown = one.until("which job?", f" {job.pid} ")
         listed = re.findall(r"^┃ +(\d+) ", shown, re.MULTILINE)
         for _ in range(listed.index(str(job.pid))):
             one.press("Down")
