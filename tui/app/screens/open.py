@@ -53,7 +53,10 @@ class OpenScreen(ModalScreen[str | None]):
         entries = self.query_one("#entries", OptionList)
         if entries.has_focus:
             entries.action_select()
-            return
+        else:
+            self.query_one("#path").call_later(self._take)  # behind the signs that were typed ahead of Enter
+
+    def _take(self) -> None:
         path = Path(meant(self.query_one("#path", Input).value)).expanduser()
         if path.exists():
             self.dismiss(str(path))

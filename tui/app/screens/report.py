@@ -76,6 +76,9 @@ class ReportScreen(Screen[None]):
 
     def action_write(self) -> None:
         """Write it; a file that is there already is not overwritten."""
+        self.query_one("#path").call_later(self._write)  # behind the signs that were typed ahead of Enter
+
+    def _write(self) -> None:
         path = Path(self.query_one("#path", Input).value).expanduser()
         try:
             with open(path, "x", encoding="utf-8") as file:

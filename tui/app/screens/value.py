@@ -41,6 +41,9 @@ class ValueScreen(ModalScreen[str | None]):
 
     def action_take(self) -> None:
         """Take it, or say what is wrong."""
+        self.query_one("#value").call_later(self._take)  # behind the signs that were typed ahead of Enter
+
+    def _take(self) -> None:
         value = self.query_one("#value", Line).value.strip()
         wrong = self._check(value) if value else "type a value, or Escape"
         if wrong:
