@@ -154,14 +154,6 @@ UNAVAILABLE: tuple[EnvWording, ...] = (
 UNSUPPORTED_TYPES: tuple[EnvWording, ...] = (
     *said(
         "dtype_unsupported",
-        r"\b(?:bf16|bfloat16)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
-        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|10[678]0(?: ?Ti)?|"
-        r"20[678]0(?: ?Ti)?)\b[^\n|]{0,60}?\b(?:slow(?:er)?|fails?|errors?|"
-        r"no(?:t any)? (?:faster|speed-?up))\b",
-        r"\b(?:fp8|float8)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
-        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|A10G?|A16|A30|A40|A100|"
-        r"20[678]0(?: ?Ti)?|30[6-9]0(?: ?Ti)?)\b[^\n|]{0,60}?\b"
-        r"(?:slow(?:er)?|fails?|errors?|no(?:t any)? (?:faster|speed-?up))\b",
         r"\b(?:does not|doesn.t) support (?:bf16|bfloat16|fp8|float8|fp4|tf32)\b",
         r"\bcompute capability (?P<capability>[0-9]{1,2}\.[0-9]),? (?:but )?(?:the )?minimum (?:required )?(?:is "
         r")?(?P<needed>[0-9]{1,2}\.[0-9])",

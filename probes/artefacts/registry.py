@@ -152,7 +152,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("reported", ("load", "first", "initial", "wait", "data", "util", "memory", "vram", "epoch", "step",
         "iteration", "gpu", "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz",
         "ram", "synchroni", "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(",
-        "exchange", "throttl", "hot", "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes",
+        "exchange", "throttl", "hot", "overheat", "warm", "hung", "deadlock", "servers", "instances", "processes", "bf16", "fp8", "bfloat16", "float8",
         "slow", "train", "latenc", "p9", "inference", "response", "prompt", "ollama", "llm", "zero",
         "deepspeed", "fsdp", "offload", "node", "machines", "训练", "推理", "显存", "显卡", "掉卡", "驱动",
         "内存", "延迟", "卡住", "多卡")),

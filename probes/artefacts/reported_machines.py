@@ -119,6 +119,18 @@ REPORTS: tuple[Report, ...] = (
         r"\b(?:fix|resolve|solve|detect|monitor|catch)(?:e?[sd]|ing)?(?: \w{1,12}){0,2} \Z",
     ),
     report(
+        "said.dtype_beyond_gpu",
+        r"\b(?:bf16|bfloat16|fp8|float8)\b",
+        r"\b(?:bf16|bfloat16)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
+        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|10[678]0(?: ?Ti)?|"
+        r"20[678]0(?: ?Ti)?)\b[^\n|]{0,60}?\b(?:slow(?:er)?|fails?|errors?|"
+        r"no(?:t any)? (?:faster|speed-?up))\b",
+        r"\b(?:fp8|float8)\b[^\n.?|]{0,40}?\bon (?:an? |the |my |our |one )?"
+        r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|A10G?|A16|A30|A40|A100|"
+        r"20[678]0(?: ?Ti)?|30[6-9]0(?: ?Ti)?)\b[^\n|]{0,60}?\b"
+        r"(?:slow(?:er)?|fails?|errors?|no(?:t any)? (?:faster|speed-?up))\b",
+    ),
+    report(
         "said.throttled_by_heat",
         r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
         r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"

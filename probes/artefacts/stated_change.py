@@ -39,7 +39,7 @@ _NO_FASTER = later(
 )
 """Of a larger GPU or machine that is a complaint; newer software need not be faster."""
 _WENT = later(
-    r"(?i)\b(?:time|epochs?|steps?|iterations?|training|it)\b[^\n.;|]{0,40}?\b(?:went|goes|rose|increased|jumped|grew|is|takes)"
+    r"(?i)\b(?:time|epochs?|steps?|iterations?|training|it)\b[^\n.;|]{0,40}?\b(?:went|goes|rose|increased|jumped|grew)"
     r"(?: up)? (?:from )?(?P<before>[0-9]{1,5}(?:\.[0-9]{1,2})?) ?(?P<unit>ms|s|sec|seconds|min|minutes|h|hours)"
     r"(?:/\w{1,6})? (?:to|->|→) (?P<after>[0-9]{1,5}(?:\.[0-9]{1,2})?) ?(?P=unit)\b"
 )

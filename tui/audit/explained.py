@@ -96,7 +96,7 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: st
         except UnusableInput as error:
             fail(str(error))
     found = base_of(kb, fleet.tables, name)
-    if found is None and scraped is not None and (read := _scraped(scraped, name)) is not None:
+    if found is None and scraped is not None and (read := _of_prometheus(scraped, name)) is not None:
         return read
     if found is None:
         _unknown(
@@ -106,7 +106,7 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: st
     return Gathered(tuple(base.facts()), (), ((table, "table of facts"),))
 
 
-def _scraped(scraped: Scraped, name: str) -> Gathered | None:
+def _of_prometheus(scraped: Scraped, name: str) -> Gathered | None:
     from gpuwhy.tui.audit import prometheus
 
     return prometheus.gathered(scraped, name)

@@ -47,8 +47,6 @@ MESSAGES = [
     ("cpu_only_build", "PyTorch version: 2.4.0+cpu\nIs debug build: False\nCUDA used to build PyTorch: None"),
     ("cpu_only_build", "torch                     2.4.0+cpu"),
     ("cpu_only_build", "torch.__version__ '2.3.0+cpu'"),
-    ("dtype_unsupported", "bf16 training on V100 is 4x slower than fp16, why?"),
-    ("dtype_unsupported", "With fp8 on an A100 it fails"),
     ("cpu_only_build", "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. "
     "Falling back to cpu."),
     ("cpu_only_build", "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider "

@@ -27,6 +27,8 @@ REPORTED = [
     ("said.model_reloaded", "It keeps reloading the model although keep_alive is set."),
     ("said.model_reloaded", "The model is frequently reloaded, even within seconds."),
     ("said.first_request_slow", "The first inference is very slow, later ones take 10 ms."),
+    ("said.dtype_beyond_gpu", "bf16 training on V100 is 4x slower than fp16."),
+    ("said.dtype_beyond_gpu", "With fp8 on an A100 it fails."),
     ("said.first_request_slow", "Bad after a deployment: first ~20 requests take 3-8 s, afterwards 25 ms."),
     ("said.utilization_swings", "When I train the GPU util oscillates between 0 and 100%."),
     ("said.hang_at_full_use", "4 ranks, GPU usage 100% and the step never finishes."),
