@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 from gpuwhy.engine.model import Status
@@ -14,6 +15,7 @@ from gpuwhy.tui.audit.use import Use
 
 JUDGED, BROKEN = "judged", "broken"
 NO_TYPE = "type not known"
+_SURE = ("confirmed", "likely")
 
 
 class Host(NamedTuple):  # there may be a million: a tuple takes a third of the time and memory of a record
@@ -47,7 +49,7 @@ class Finding(NamedTuple):
     @property
     def is_cause(self) -> bool:
         """True for something to fix that is confirmed or likely, of a cause that nothing else explains."""
-        return self.kind == "cause" and self.status in ("confirmed", "likely")
+        return self.kind == "cause" and self.status in _SURE
 
     @property
     def level(self) -> str:
@@ -105,21 +107,20 @@ class Audit:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""
         from gpuwhy.kb.texts import say
 
-        by_id = self._open_causes()
         made = []
-        for name, found in by_id.items():
+        for name, found in self._open_causes().items():
             groups: dict[str, list[Finding]] = {}
-            for one in sorted(found, key=lambda each: (-len(each.entities), each.host)):
+            for one in sorted(sorted(found, key=itemgetter(0)), key=_concerned, reverse=True):
                 groups.setdefault(self.hosts[one.host].group, []).append(one)
             ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-            best = min((one.status for one in found), key=[each.value for each in Status].index)
+            best = min({one.status for one in found}, key=[each.value for each in Status].index)
             made.append(
                 Cause(
                     name,
                     say(self.kb.conclusions[name].says),
                     best,
                     len(found),
-                    sum(len(one.entities) for one in found),
+                    sum(map(_concerned, found)),
                     tuple(Group(kind, tuple(members)) for kind, members in ordered),
                     self.examples.get(name, ""),
                 )
@@ -129,15 +130,20 @@ class Audit:
     def _open_causes(self) -> dict[str, list[Finding]]:
         """What is to be fixed, by cause, without what other causes explain and what is accepted."""
         by_id: dict[str, list[Finding]] = {}
-        for one in self.findings:
-            if one.is_cause and not one.explained_by and not one.waived:
+        for one in self._to_fix():
+            if not one.explained_by:
                 by_id.setdefault(one.conclusion, []).append(one)
         return by_id
+
+    def _to_fix(self) -> list[Finding]:
+        """The causes that are not accepted: as `is_cause` says, without a call for each of very many."""
+        return [one for one in self.findings if one.kind == "cause" and one.status in _SURE and not one.waived]
 
     def worst(self) -> list[tuple[str, str]]:
         """For each cause the host with most entities concerned; the most widespread causes first."""
         found = sorted(self._open_causes().items(), key=lambda item: (-len(item[1]), item[0]))
-        return [(name, min(all_, key=lambda one: (-len(one.entities), one.host)).host) for name, all_ in found]
+        most = {name: max(map(_concerned, all_)) for name, all_ in found}
+        return [(name, min(one.host for one in all_ if len(one.entities) == most[name])) for name, all_ in found]
 
     def counts(self) -> dict[str, int]:
         """How many hosts there are, by what became of them."""
@@ -146,13 +152,13 @@ class Audit:
     @cached_property
     def _counts(self) -> dict[str, int]:
         told = Counter(self.verdicts().values())
-        standing = [one for one in self.findings if one.kind == "cause" and not one.waived]
+        standing = [one for one in self._to_fix() if not one.explained_by]
         return {
             "hosts": len(self.hosts) + sum(self.counted.get(name, 0) for name in VERDICTS),
             "gpus": sum(one.gpus for one in self.hosts.values()) + self.counted.get("gpus", 0),
             **{name: told[name] + self.counted.get(name, 0) for name in VERDICTS},
-            "errors": len({one.host for one in standing if one.level == "error"}),
-            "warnings": len({one.host for one in standing if one.level == "warning"}),
+            "errors": len({one.host for one in standing if one.status == "confirmed"}),
+            "warnings": len({one.host for one in standing if one.status == "likely"}),
             "waived": sum(1 for one in self.findings if one.waived),
         }
 
@@ -168,10 +174,7 @@ class Audit:
         for one in self.findings:
             if one.kind == "normal" and one.status != "possible" and found[one.host] == "cannot tell":
                 found[one.host] = "nothing to fix"
-        for one in self.findings:
-            if one.is_cause and not one.waived:
-                found[one.host] = "cause"
-        return found
+        return found | dict.fromkeys([one.host for one in self._to_fix()], "cause")
 
     def undecided(self) -> list[tuple[str, int]]:
         """Causes that could not be judged for want of readings, with the number of hosts, most hosts first."""
@@ -182,3 +185,8 @@ class Audit:
 
 
 VERDICTS = ("cause", "nothing to fix", "cannot tell", BROKEN)
+
+
+def _concerned(one: Finding) -> int:
+    """Of how many GPUs a finding is."""
+    return len(one.entities)

@@ -151,11 +151,10 @@ def _usable(collected: Collected, frame: Any, name: str) -> tuple[list[str], Any
 
 def _keep(collected: Collected, portion: Any, table: str, peers: Peers) -> None:
     """Keeps the facts of one host for each cause that is new, for the sentence that proves it."""
-    import polars
-
+    hosts = portion.get_column(HOST_COLUMN)
     for one in collected.findings[collected.kept_up_to :]:
         if one.is_cause and one.conclusion not in collected.kept:
-            rows = portion.filter(polars.col(HOST_COLUMN) == one.host).to_dicts()
+            rows = portion[(hosts == one.host).arg_true()].to_dicts()
             if rows:
                 base = base_of_rows(collected.kb, rows, table)
                 collected.kept[one.conclusion] = (one.host, with_peers(base, one.host, peers))
