@@ -11,7 +11,7 @@ from gpuwhy.engine.fixes import offers
 from gpuwhy.engine.gains import expected_gain
 from gpuwhy.engine.model import Conclusion, Diagnosis, SignatureResult, Status
 from gpuwhy.engine.questions import questions, troubles
-from gpuwhy.engine.signatures import evaluate
+from gpuwhy.engine.signatures import evaluate, rests_on
 from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase
@@ -65,7 +65,7 @@ def reason(
 def proof_of(kb: KnowledgeBase, base: FactBase, name: str, language: str = "en") -> str:
     """The sentence that proves a conclusion by these facts; empty where it is not concluded."""
     world = World(kb.facts, with_catalogue(kb, base))
-    derive(kb.derivations.in_play(world.known), world)
+    derive(kb.derivations.in_play(world.known, rests_on(kb, name)), world)
     found = conclude(kb, evaluate(kb.signatures.about(name), world, language), language)
     return next((one.because for one in found if one.id == name and one.status.asserted), "")
 

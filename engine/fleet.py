@@ -109,14 +109,3 @@ def _leads_to(start: str, goal: str, explained: Mapping[str, str]) -> bool:
             return True
         at = explained.get(at)
     return False
-
-
-def needs(kb: KnowledgeBase, conclusion: str) -> frozenset[str]:
-    """The facts that the signatures of a conclusion read, and what those are derived from."""
-    found: set[str] = set()
-    waiting = {fact for one in kb.signatures.outlines if conclusion in one.about for fact in one.reads}
-    while waiting:
-        found |= waiting
-        reads = {fact for one in kb.derivations.outlines if waiting.intersection(one.about) for fact in one.reads}
-        waiting = reads - found
-    return frozenset(found)

@@ -13,6 +13,7 @@ from gpuwhy.engine.sheet_values import (
     OF_ROWS,
     UNKNOWN,
     Value,
+    as_series,
     column,
     constant,
     dtype_of,
@@ -56,18 +57,16 @@ class Found:
 
         keys = [_numbered(sheet, node) for node in read]
         self._level = max(one.level for one in keys)
-        codes = polars.zeros(sheet.size(self._level), dtype=polars.UInt64, eager=True)
-        for one in keys:
-            if one.level:
-                codes = codes * (one.most + 1) + sheet.at(self._level, Value(one.level, one.codes))
-                if int(codes.max()) >= _MOST_CODES:
-                    codes = codes.rank("dense").cast(polars.UInt64) - 1
-        at = codes.arg_unique()
+        codes = _combined(sheet, self._level, [one for one in keys if one.level])
+        self._codes, self._most, others = codes, int(codes[0]) if len(codes) else 0, codes != codes[0]
+        self._others = others.arg_true() if 8 * int(others.sum()) < len(codes) else None
+        if self._others is None:
+            at = codes.arg_unique()
+        else:  # most rows have the first combination
+            rest = self._others[codes[self._others].arg_unique()]
+            at = polars.concat([polars.Series([0], dtype=rest.dtype), rest])
         told = [self._told(sheet, one, at) for one in keys]
         self._rows = {number: lookup.row(key) for number, *key in zip(codes[at].to_list(), *told, strict=True)}
-        self._codes = codes.cast(polars.UInt32)
-        self._most, others = int(codes[0]) if len(codes) else 0, codes != codes[0]
-        self._others = others.arg_true() if 8 * int(others.sum()) < len(codes) else None
 
     def value(self, name: str, kind: type) -> Value:
         """A fact in each row."""
@@ -80,7 +79,7 @@ class Found:
         table = polars.Series([found.get(code) for code in range(max(found) + 1)], dtype=dtype_of(kind))
         if self._others is None:
             return column(self._level, table[self._codes])
-        whole = polars.repeat(found[self._most], len(self._codes), dtype=table.dtype, eager=True)
+        whole = as_series(found[self._most], kind).new_from_index(0, len(self._codes))
         return column(self._level, whole.scatter(self._others, table[self._codes[self._others]]))
 
     def _told(self, sheet: Sheet, one: Numbered, at: Any) -> list[Any]:
@@ -101,6 +100,21 @@ class Numbered:
         self.data = data
         self.codes = codes
         self.most = int(codes.max()) if level else 0
+
+
+def _combined(sheet: Sheet, level: int, keys: Sequence[Numbered]) -> Any:
+    """A number for each combination of these keys that there is."""
+    import polars
+
+    if not keys:
+        return polars.Series([0], dtype=polars.UInt32).new_from_index(0, sheet.size(level))
+    codes: Any = None
+    for one in keys:
+        own = sheet.at(level, Value(one.level, one.codes))
+        codes = own if codes is None else codes.cast(polars.UInt64) * (one.most + 1) + own
+        if int(codes.max() or 0) >= _MOST_CODES:
+            codes = codes.rank("dense").cast(polars.UInt64) - 1
+    return codes.cast(polars.UInt32)
 
 
 def _numbered(sheet: Sheet, node: Node) -> Numbered:
@@ -135,7 +149,8 @@ def _codes_of(series: Any) -> Any:
         codes = words.cast(polars.String).rank("dense").cast(polars.UInt32)
     if not series.null_count():
         return codes
-    return polars.zeros(len(series), dtype=polars.UInt32, eager=True).scatter(there.arg_true(), codes)
+    none = polars.Series([0], dtype=polars.UInt32).new_from_index(0, len(series))
+    return none.scatter(there.arg_true(), codes)
 
 
 class Looked(Node):

@@ -6,7 +6,7 @@ machine type and the name of a row, as what the catalogue knows does; medians of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -132,8 +132,11 @@ def medians_of(of_types: Iterable[Mapping[str, Any]], of_fleet: Iterable[Mapping
     return found
 
 
-def medians(kb: KnowledgeBase, columns: Collection[str], peers: Peers) -> Iterator[Following]:
-    """The medians that follow from the machine type and the name of a GPU, under names that no rule reads."""
+def medians(kb: KnowledgeBase, columns: Collection[str], peers: Callable[[], Peers]) -> Iterator[Following]:
+    """The medians that follow from the machine type and the name of a GPU, under names that no rule reads.
+
+    `peers` is asked when a GPU is looked up: its medians may still be counted while the rules are planned.
+    """
     stems = compared(kb, columns)
     keys = [name for name in (MACHINE, DEVICE_NAME) if name in columns]
     if stems:
@@ -145,9 +148,9 @@ def _looked_up(group: str, stem: str) -> str:
     return f"_{stem}_{group}_median"
 
 
-def _of_key(peers: Peers, stems: Iterable[str], key: Mapping[str, Any]) -> dict[str, Any]:
-    machine, name = key.get(MACHINE) or "", key.get(DEVICE_NAME) or ""
-    return {_looked_up(group, stem): peers.median(group, stem, machine, name) for group in BEYOND for stem in stems}
+def _of_key(peers: Callable[[], Peers], stems: Iterable[str], key: Mapping[str, Any]) -> dict[str, Any]:
+    machine, name, known = key.get(MACHINE) or "", key.get(DEVICE_NAME) or "", peers()
+    return {_looked_up(group, stem): known.median(group, stem, machine, name) for group in BEYOND for stem in stems}
 
 
 def add_peer_ranks(kb: KnowledgeBase, table: Table, columns: Collection[str], ranks: dict[str, Expr]) -> None:

@@ -103,7 +103,7 @@ class SparkTable:
     def _with_following(self, peers: Peers) -> tuple[Any, list[str]]:
         """The rows with what follows from the values of their columns, and the names of the facts that there are."""
         rows, known = self.rows, [name for name in self._columns if name in self._kb.facts]
-        for one in following(self._kb, self._columns, peers):
+        for one in following(self._kb, self._columns, lambda: peers):
             keys, kinds = one.keys, one.kinds
             plain = [_plain(key) for key in keys]
             distinct = [list(row) for row in rows.select(*plain).distinct().collect()]

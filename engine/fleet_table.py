@@ -109,23 +109,40 @@ def rules_of(kb: KnowledgeBase, names: Iterable[str]) -> list[Outline]:
 class TableJudge:
     """Judges a table of GPUs, portion by portion: what is to be computed is worked out once, for the first of them.
 
-    `peers`: the medians of the fleet that its GPUs are compared with. Threads may judge several portions at a time.
+    `peers` gives the medians of the fleet that its GPUs are compared with; it is asked when the first are looked up.
+    Threads may judge several portions at a time.
     """
 
-    def __init__(self, kb: KnowledgeBase, peers: Peers) -> None:
+    def __init__(self, kb: KnowledgeBase, peers: Callable[[], Peers]) -> None:
         self._kb = kb
         self._peers = peers
         self._planned: tuple[Sheet, dict[str, int]] | None = None
+        self._free: list[Sheet] = []
         self._planning = Lock()
 
-    def judge(self, portion: Any) -> Judged:
-        """A Polars frame with a column `order`; rows of one host stand together, all portions have the same columns."""
+    def plan(self, portion: Any) -> tuple[Sheet, dict[str, int]]:
+        """What is to be computed for portions with the columns of this one, which may have no rows."""
         with self._planning:
             if self._planned is None:
                 self._planned = self._plan(portion)
-            planned, numbers = self._planned
+        return self._planned
+
+    def judge(self, portion: Any) -> Judged:
+        """A Polars frame with a column `order`; rows of one host stand together, all portions have the same columns."""
+        planned, numbers = self.plan(portion)
+        if self._free:
+            sheet = self._free.pop()
+            sheet.load(portion)
+        else:
             sheet = planned.twin(portion)
-        return Judged(portion, sheet, {name: sheet.evaluate(sheet.numbered(at)) for name, at in numbers.items()})
+        ranks = {name: sheet.evaluate(sheet.numbered(at)) for name, at in numbers.items()}
+        sheet.forget()  # a portion computes ten times what it concludes: the next one takes that memory
+        return Judged(portion, sheet, ranks)
+
+    def forget(self, judged: Judged) -> None:
+        """Lets go of the rows of a portion: nothing can be asked about it after that."""
+        judged.sheet.load(judged.rows.clear())
+        self._free.append(judged.sheet)
 
     def _plan(self, portion: Any) -> tuple[Sheet, dict[str, int]]:
         facts = self._kb.facts
@@ -145,12 +162,8 @@ class Judged:
     def __init__(self, rows: Any, sheet: Sheet, ranks: Mapping[str, Value]) -> None:
         self.rows = rows
         self.ranks = ranks
-        self._sheet = sheet
+        self.sheet = sheet
         self.groups = sheet.groups
-
-    def forget(self) -> None:
-        """Lets go of what was computed; nothing can be asked after that."""
-        self._sheet.forget()
 
     def where(self, name: str, low: int, high: int) -> Value:
         """Where a conclusion has a rank of these: a truth for all, for each host or for each row; never unknown."""
@@ -165,14 +178,14 @@ class Judged:
 
     def label(self, name: str) -> Value:
         """What a fact is in each host; of several GPUs, in the first."""
-        if name not in self._sheet.names:
+        if name not in self.sheet.names:
             return UNKNOWN
-        value = self._sheet.value(name)
+        value = self.sheet.value(name)
         return Value(OF_HOSTS, self.groups.first(value.data)) if value.level == OF_ROWS else value
 
     def by_host(self, name: str) -> Any:
         """A text for each host; None where the rows of a host differ."""
-        value = self._sheet.value(name) if name in self._sheet.names else UNKNOWN
+        value = self.sheet.value(name) if name in self.sheet.names else UNKNOWN
         if value.level == CONSTANT:
             return as_series(value.data, str).new_from_index(0, self.groups.count)
         if value.level == OF_HOSTS:
@@ -182,23 +195,23 @@ class Judged:
 
     def column(self, name: str, kind: type) -> Any:
         """What a fact is in each row, as a column of this type."""
-        value = self._sheet.value(name) if name in self._sheet.names else UNKNOWN
-        return self._sheet.full(value, kind)
+        value = self.sheet.value(name) if name in self.sheet.names else UNKNOWN
+        return self.sheet.full(value, kind)
 
     def whole(self, value: Value) -> Any:
         """A value for each row."""
-        return self._sheet.full(value, int)
+        return self.sheet.full(value, int)
 
 
 def judge_table(kb: KnowledgeBase, frame: Any) -> tuple[Any, list[str]]:
     """A Polars frame of GPUs judged, each host by itself: its rows, with a column of ranks for each conclusion, and
     their names."""
-    judged = TableJudge(kb, Peers(())).judge(frame)
+    judged = TableJudge(kb, lambda: Peers(())).judge(frame)
     made = {name: judged.whole(value) for name, value in judged.ranks.items()}
     return judged.rows.with_columns(**made), list(made)
 
 
-def following(kb: KnowledgeBase, columns: Collection[str], peers: Peers) -> Iterator[Following]:
+def following(kb: KnowledgeBase, columns: Collection[str], peers: Callable[[], Peers]) -> Iterator[Following]:
     """What follows from the values of columns: what the catalogue knows, and the medians of peers."""
     yield from _of_catalogue(kb, columns)
     yield from medians(kb, columns, peers)

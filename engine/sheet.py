@@ -16,7 +16,7 @@ from gpuwhy.engine import sheet_aggregates as aggregates
 from gpuwhy.engine import sheet_nodes as nodes
 from gpuwhy.engine.sheet_groups import Groups
 from gpuwhy.engine.sheet_nodes import Node
-from gpuwhy.engine.sheet_values import CONSTANT, OF_HOSTS, OF_ROWS, Value, dtype_of, finite, settled
+from gpuwhy.engine.sheet_values import CONSTANT, OF_HOSTS, OF_ROWS, Value, as_series, dtype_of, finite, settled
 
 _KINDS = (float, bool, str)
 
@@ -40,12 +40,17 @@ class Sheet:
         for name in self._dtypes:
             kind = self.kind(name)
             self._named[name] = self.node(nodes.Source, (), name, kind if kind in _KINDS else float)
-        self._load(frame)
+        self.load(frame)
 
-    def _load(self, frame: Any) -> None:
+    def load(self, frame: Any) -> None:
+        """Takes other rows of the same columns in place of those it has, and lets go of all that was computed."""
         self._frame = frame
-        self._known = [None] * len(self._nodes)
         self._groups: Groups | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of all that was computed; it is computed again where it is asked for."""
+        self._known = [None] * len(self._nodes)
         self.notes: dict[Any, Any] = {}
 
     def twin(self, frame: Any) -> Sheet:
@@ -59,12 +64,8 @@ class Sheet:
             copied.append(type(one)(made, one.number, arguments, one.detail, one.kind))
         made._numbers, made._bound = dict(self._numbers), set(self._bound)
         made._named = {name: copied[one.number] for name, one in self._named.items()}
-        made._load(frame)
+        made.load(frame)
         return made
-
-    def forget(self) -> None:
-        """Lets go of the rows and of all that was computed of them: a sheet and its nodes hold each other."""
-        self._load(self._frame.clear())
 
     def numbered(self, number: int) -> Node:
         """A node by its number: the same in all twins."""
@@ -205,10 +206,8 @@ class Sheet:
 
     def full(self, value: Value, kind: type) -> Any:
         """A column with a value for each row."""
-        import polars
-
         if value.level == CONSTANT:
-            return polars.repeat(value.data, len(self._frame), dtype=dtype_of(kind), eager=True)
+            return as_series(value.data, kind).new_from_index(0, len(self._frame))
         return self.at(OF_ROWS, value)
 
     def value(self, name: str) -> Value:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from gpuwhy.engine.sheet_values import as_series
+
 
 class Groups:
     """The hosts of a portion. Where all have equally many rows, as in most fleets, their rows are a matrix."""
@@ -104,8 +106,6 @@ class Groups:
 
     def some(self, series: Any) -> Any:
         """True for hosts of which a row is true."""
-        import polars
-
         marked = self.ids.filter(series).unique()
-        none = polars.repeat(False, self.count, dtype=polars.Boolean, eager=True)
+        none = as_series(False, bool).new_from_index(0, self.count)
         return none.scatter(marked, True) if len(marked) else none

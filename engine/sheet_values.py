@@ -6,7 +6,8 @@ every row. Unknown is None, and null in a column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 CONSTANT, OF_HOSTS, OF_ROWS = 0, 1, 2
@@ -34,6 +35,10 @@ def constant(data: Any) -> Value:
     if isinstance(data, bool):
         return TRUE if data else FALSE
     return Value(CONSTANT, data)
+
+
+_GLANCE = 64
+"""How many values are looked at first, as most columns that vary do so early."""
 
 
 def truth(level: int, series: Any) -> Value:
@@ -65,9 +70,11 @@ def column(level: int, series: Any) -> Value:
 def settled(level: int, series: Any) -> Value:
     """A column as it was read, or the constant that it is: looked for in every value."""
     made = column(level, series)
-    if made.level != CONSTANT and series.null_count() == 0 and (series == series[0]).all():
-        return constant(series[0])
-    return made
+    if made.level == CONSTANT or series.null_count():
+        return made
+    first = series[0]
+    same = (series.head(_GLANCE) == first).all() and (series == first).all()
+    return constant(first) if same else made
 
 
 def finite(series: Any) -> Any:
@@ -90,9 +97,19 @@ def dtype_of(kind: type) -> Any:
 
 def as_series(data: Any, kind: type) -> Any:
     """A column of one row, which Polars repeats as needed."""
+    return _of_one_row(type(data).__name__, data, kind.__name__)
+
+
+@lru_cache(maxsize=4096)
+def _of_one_row(type_: str, data: Any, kind: str) -> Any:
+    """Made once for each value; by type also, as 1, 1.0 and True are equal."""
     import polars
 
-    return polars.Series([data], dtype=dtype_of(kind))
+    del type_
+    return polars.Series([data], dtype=dtype_of(_KINDS[kind]))
+
+
+_KINDS: Mapping[str, type] = {one.__name__: one for one in (float, bool, str, int)}
 
 
 def every(values: Sequence[Value]) -> Value:

@@ -106,6 +106,17 @@ def needs(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
     }
 
 
+def rests_on(kb: KnowledgeBase, conclusion: str) -> frozenset[str]:
+    """The facts that the signatures of a conclusion read, and what those are derived from."""
+    found: set[str] = set()
+    waiting = {fact for one in kb.signatures.outlines if conclusion in one.about for fact in one.reads}
+    while waiting:
+        found |= waiting
+        reads = {fact for one in kb.derivations.outlines if waiting.intersection(one.about) for fact in one.reads}
+        waiting = reads - found
+    return frozenset(found)
+
+
 def sentence(text: Text, world: World, entity: Entity, language: str = "en") -> str:
     """A text with its readings; empty if one of them is unknown."""
     return fill(text, reader(world, entity), language) or ""

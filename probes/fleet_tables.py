@@ -47,25 +47,51 @@ def read_whole(name: str) -> Iterator[None]:
         raise UnusableInput(name, f"cannot be read to its end: {_first(error)}") from None
 
 
-def portions(frame: Any, columns: Sequence[str], name: str) -> Iterator[Any]:
+def portions(frame: Any, columns: Sequence[str], name: str, rows: int = 0) -> Iterator[Any]:
     """The rows in portions. Rows of one host that stand together are never divided. Raises `UnusableInput`.
 
-    Hosts of which a batch ends amid the rows come last, together: what is read is not copied for their sake.
+    `rows`: how many there are, where that is known: then a portion is read when it is asked for. Else the engine of
+    Polars reads ahead, and hosts of which a batch ends amid the rows come last, together: what is read is not copied
+    for their sake.
     """
+    with read_whole(name):
+        yield from _pieces(frame.select(columns), rows) if rows else _batches(frame.select(columns))
+
+
+def _pieces(frame: Any, rows: int) -> Iterator[Any]:
+    first = 0
+    while first < rows:
+        end = min(first + ROWS, rows)
+        end += _more_of_host(frame, end) if end < rows else 0
+        yield frame.slice(first, end - first).collect()
+        first = end
+
+
+def _more_of_host(frame: Any, end: int) -> int:
+    """How many rows from this on are of the host of the row before."""
+    size = 64
+    while True:
+        names = frame.select(HOST_COLUMN).slice(end - 1, size).collect().get_column(HOST_COLUMN)
+        others = (names != names[0]).arg_true()
+        if len(others) or len(names) < size:
+            return int(others[0] if len(others) else len(names)) - 1
+        size *= 8
+
+
+def _batches(frame: Any) -> Iterator[Any]:
     import polars
 
     held: Any = None
     divided: list[Any] = []
     last = ""
-    with read_whole(name):
-        for batch in frame.select(columns).collect_batches(chunk_size=ROWS, maintain_order=True):
-            rest = batch
-            if held is not None and len(batch) and batch.item(0, HOST_COLUMN) == last:
-                held, rest = _cut(held, batch, last, divided)
-            if held is not None and len(held):
-                yield held
-            held = rest
-            last = batch.item(-1, HOST_COLUMN) if len(batch) else last
+    for batch in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+        rest = batch
+        if held is not None and len(batch) and batch.item(0, HOST_COLUMN) == last:
+            held, rest = _cut(held, batch, last, divided)
+        if held is not None and len(held):
+            yield held
+        held = rest
+        last = batch.item(-1, HOST_COLUMN) if len(batch) else last
     if held is not None and len(held):
         yield held
     if divided:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwhy.engine.fleet import LABELS, SEPARATOR
 from gpuwhy.engine.fleet_table import DEVICE, ORDER, Judged
 from gpuwhy.engine.model import Status
-from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, TRUE, Value
+from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, TRUE, Value, as_series
 
 if TYPE_CHECKING:
     from gpuwhy.tui.audit.run import Collected
@@ -41,15 +41,13 @@ def note_portion(collected: Collected, judged: Judged) -> None:
 
 def _hosts_with(judged: Judged, names: Iterable[str], high: int) -> Any:
     """For each host, whether any of these conclusions has a rank up to this one in one of its rows."""
-    import polars
-
     groups = judged.groups
-    of_hosts = polars.repeat(False, groups.count, dtype=polars.Boolean, eager=True)
+    of_hosts = as_series(False, bool).new_from_index(0, groups.count)
     of_rows: Any = None
     for name in names:
         where = judged.where(name, CONFIRMED, high)
         if where is TRUE:
-            return polars.repeat(True, groups.count, dtype=polars.Boolean, eager=True)
+            return as_series(True, bool).new_from_index(0, groups.count)
         if where.level == OF_HOSTS:
             of_hosts = of_hosts | where.data
         elif where is not FALSE:
@@ -99,21 +97,22 @@ def _list(collected: Collected, judged: Judged, bad: Any) -> None:
     collected.add_table_findings(names, *_held(judged, bad))
 
 
-def _held(judged: Judged, bad: Any) -> tuple[list[str], Any]:
-    """What holds for these hosts: the conclusions, and a frame with a row for each that a host has.
+def _held(judged: Judged, bad: Any) -> tuple[list[str], dict[int, str], Any]:
+    """What holds for these hosts: the conclusions, names of GPUs by number, and a frame with a row for each conclusion
+    of a host.
 
-    Its columns: the place of the host among them, that of the conclusion, the best rank, and the GPUs that have it;
-    what is said of a host or a job is said once for each host.
+    Its columns: the place of the host among them, that of the conclusion, the best rank, and the numbers of the GPUs
+    that have it; what is said of a host or a job is said once for each host.
     """
     import polars
 
     groups = judged.groups
-    bad_rows = groups.spread(bad)
-    numbers = polars.int_range(int(bad.sum()), dtype=polars.UInt32, eager=True)
-    of_rows = numbers[numbers.repeat_by(groups.sizes.filter(bad).cast(polars.UInt32)).explode()]
-    devices = judged.rows.get_column(DEVICE if DEVICE in judged.rows.columns else ORDER).filter(bad_rows)
-    entities = "gpu " + devices.cast(polars.String)
-    nobody = polars.Series([None], dtype=polars.String)
+    of_hosts, of_rows = bad.arg_true(), groups.spread(bad).arg_true()
+    numbers = polars.int_range(len(of_hosts), dtype=polars.UInt32, eager=True)
+    hosts_of_rows = numbers[numbers.repeat_by(groups.sizes[of_hosts].cast(polars.UInt32)).explode()]
+    devices = judged.rows.get_column(DEVICE if DEVICE in judged.rows.columns else ORDER)[of_rows]
+    gpus = devices.cast(polars.String).cast(polars.Categorical)
+    of_gpus, nobody = gpus.to_physical().cast(polars.UInt32), polars.Series([None], dtype=polars.UInt32)
     conclusions: dict[str, int] = {}
     found = []
     for name, rank in judged.ranks.items():
@@ -121,15 +120,21 @@ def _held(judged: Judged, bad: Any) -> tuple[list[str], Any]:
         if rank.level == CONSTANT and (rank.data is None or rank.data > LIKELY):
             continue
         of_gpu = scope == "gpu"
-        ranks = _ranks(judged, rank, bad_rows if of_gpu else bad, of_gpu)
-        there = (ranks <= LIKELY).fill_null(False)
-        hosts = (of_rows if of_gpu else numbers).filter(there)
+        ranks = _ranks(judged, rank, of_rows if of_gpu else of_hosts, of_gpu)
+        there = ranks <= LIKELY
+        hosts = (hosts_of_rows if of_gpu else numbers).filter(there)
         if len(hosts):
-            shown = entities.filter(there) if of_gpu else nobody.new_from_index(0, len(hosts))
-            number = conclusions.setdefault(conclusion, len(conclusions))
-            of_one = {"host": hosts, "rank": ranks.filter(there).cast(polars.Int8), "entity": shown}
-            found.append(polars.DataFrame(of_one).with_columns(conclusion=polars.lit(number, polars.UInt32)))
-    return list(conclusions), _best(polars.concat(found))
+            shown = of_gpus.filter(there) if of_gpu else nobody.new_from_index(0, len(hosts))
+            number = polars.Series([conclusions.setdefault(conclusion, len(conclusions))], dtype=polars.UInt32)
+            best = ranks.filter(there).cast(polars.Int8)
+            of_one = (hosts, number.new_from_index(0, len(hosts)), best, shown)
+            found.append(polars.DataFrame(dict(zip(_COLUMNS, of_one, strict=True))))
+    distinct = gpus.unique().drop_nulls()
+    names = dict(zip(distinct.to_physical(), distinct.cast(polars.String), strict=True))
+    return list(conclusions), names, _best(polars.concat(found))
+
+
+_COLUMNS = ("host", "conclusion", "rank", "gpus")
 
 
 def _best(rows: Any) -> Any:
@@ -139,14 +144,12 @@ def _best(rows: Any) -> Any:
     keys = ["host", "conclusion"]
     ordered = rows.sort(keys, maintain_order=True)
     best = ordered.filter(polars.col("rank") == polars.col("rank").min().over(keys))
-    return best.group_by(keys, maintain_order=True).agg(polars.col("rank").first(), polars.col("entity").drop_nulls())
+    return best.group_by(keys, maintain_order=True).agg(polars.col("rank").first(), polars.col("gpus").drop_nulls())
 
 
 def _ranks(judged: Judged, rank: Value, kept: Any, of_rows: bool) -> Any:
-    """The ranks of the rows, or of the hosts, that are kept."""
-    import polars
-
+    """The ranks of the rows, or of the hosts, with these places."""
     if rank.level == CONSTANT:
-        return polars.repeat(rank.data, int(kept.sum()), dtype=polars.Int8, eager=True)
+        return as_series(rank.data, int).new_from_index(0, len(kept))
     spread = of_rows and rank.level == OF_HOSTS
-    return (judged.groups.spread(rank.data) if spread else rank.data).filter(kept)
+    return (judged.groups.spread(rank.data) if spread else rank.data)[kept]

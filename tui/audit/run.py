@@ -10,9 +10,10 @@ from operator import itemgetter
 from typing import Any
 
 from gpuwhy.engine.diagnose import proof_of
-from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts, needs
+from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.peers import Medians, Member, Peers, base_of, has_peers, judge_peers, members
+from gpuwhy.engine.signatures import rests_on
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
@@ -54,7 +55,7 @@ class Collected:
     def needed(self, conclusion: str) -> frozenset[str]:
         """The facts that a conclusion may rest on."""
         if conclusion not in self._needed:
-            self._needed[conclusion] = needs(self.kb, conclusion)
+            self._needed[conclusion] = rests_on(self.kb, conclusion)
         return self._needed[conclusion]
 
     @cached_property
@@ -131,19 +132,23 @@ class Collected:
             names.append(name)
         return names
 
-    def add_table_findings(self, hosts: Sequence[str], conclusions: Sequence[str], rows: Any) -> None:
+    def add_table_findings(
+        self, hosts: Sequence[str], conclusions: Sequence[str], gpus: Mapping[int, str], rows: Any
+    ) -> None:
         """Notes what holds for hosts of a table: a Polars frame, sorted by host, with the places of host and conclusion
-        among these, the best rank, and the GPUs."""
-        kinds = [self.kb.conclusions[name].kind for name in conclusions]
-        columns = (rows.get_column(name).to_list() for name in ("host", "conclusion", "rank", "entity"))
-        for host, of_host in groupby(zip(*columns, strict=True), key=itemgetter(0)):
-            held = list(of_host)
-            explained = self._folded({conclusions[number]: rank for _, number, rank, _ in held})
-            for _, number, rank, entities in held:
-                name = conclusions[number]
-                self.findings.append(
-                    Finding(hosts[host], name, kinds[number], STATUS_OF[rank], tuple(entities), explained.get(name, ""))
-                )
+        among these, the best rank, and the numbers of the GPUs. There may be millions: no more is done for each than
+        must be."""
+        of_host, number, rank, numbers = (rows.get_column(name).to_list() for name in rows.columns)
+        names = [conclusions[one] for one in number]
+        explained: list[str] = []
+        for _, held in groupby(zip(of_host, names, rank, strict=True), key=itemgetter(0)):
+            best = {name: best for _, name, best in held}
+            causes = self._folded(best)
+            explained += [causes.get(name, "") for name in best]
+        kind = {name: self.kb.conclusions[name].kind for name in conclusions}
+        entities = _named({number: f"gpu {name}" for number, name in gpus.items()}, map(tuple, numbers))
+        kinds, statuses = [kind[one] for one in names], [STATUS_OF[one] for one in rank]
+        self.findings += map(Finding, [hosts[one] for one in of_host], names, kinds, statuses, entities, explained)
 
     def add_findings(self, rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, int]]:
         """Notes conclusions by host and entity, consequences folded; gives the best rank of each by host."""
@@ -257,6 +262,15 @@ def add_peers(collected: Collected) -> None:
         for host, _, name, _ in new:
             collected.kept.setdefault(name, (host, portion[host]))
     collected.members.clear()
+
+
+def _named(names: Mapping[int, str], numbers: Iterable[tuple[int, ...]]) -> list[tuple[str, ...]]:
+    """The names of these numbers. Equal ones are named once: hosts of a fleet resemble each other."""
+    known: dict[tuple[int, ...], tuple[str, ...]] = {}
+    for some in (all_ := list(numbers)):
+        if some not in known:
+            known[some] = tuple([names[one] for one in some])
+    return [known[some] for some in all_]
 
 
 @cache

@@ -13,11 +13,13 @@ from gpuwhy.engine.peers import Medians, Member, Peers, with_peers
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
-from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, read_whole, rows_of, scan, sorted_portions
+from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, read_whole, row_count, rows_of, scan, sorted_portions
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.use import of_portion, summed
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui.audit.run import Collected
 
@@ -27,13 +29,22 @@ AHEAD = 1
 
 def add_tables(collected: Collected, paths: Iterable[Path], progress: Callable[[int], object]) -> None:
     """Judges tables and notes what is found; one that cannot be read, or not to its end, is noted as broken."""
+    from concurrent.futures import ThreadPoolExecutor
+
     opened, compared = _opened(collected.kb, paths, collected.broken)
-    collected.beyond_hosts = _medians(compared, collected.members)
-    for name, frame in opened:
-        try:
-            _judge(collected, frame, name, progress)
-        except UnusableInput as error:
-            collected.broken(Broken(name, error.message))
+    with ThreadPoolExecutor(1) as pool:
+        counting = pool.submit(_medians, compared, collected.members)
+
+        def peers() -> Peers:
+            collected.beyond_hosts = counting.result()
+            return collected.peers
+
+        for path, frame in opened:
+            try:
+                _judge(collected, frame, path, peers, progress)
+            except UnusableInput as error:
+                collected.broken(Broken(path.name, error.message))
+        peers()
 
 
 def medians_of(kb: KnowledgeBase, paths: Iterable[Path], fleet: Sequence[Member]) -> Medians:
@@ -43,15 +54,15 @@ def medians_of(kb: KnowledgeBase, paths: Iterable[Path], fleet: Sequence[Member]
 
 def _opened(
     kb: KnowledgeBase, paths: Iterable[Path], broken: Callable[[Broken], object]
-) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """The tables by name, and what GPUs are compared by of those that have that."""
+) -> tuple[list[tuple[Path, Any]], list[Any]]:
+    """The tables by path, and what GPUs are compared by of those that have that."""
     opened, compared = [], []
     for path in paths:
         try:
             frame = scan(path)
             with read_whole(path.name):
                 compared.append(readings(kb, frame))
-            opened.append((path.name, frame))
+            opened.append((path, frame))
         except UnusableInput as error:
             broken(Broken(path.name, error.message))
     return opened, [one for one in compared if one is not None]
@@ -76,20 +87,32 @@ def _ends(table: Any) -> bool:
     return True
 
 
-def _judge(collected: Collected, frame: Any, name: str, progress: Callable[[int], object]) -> None:
+def _judge(
+    collected: Collected, frame: Any, path: Path, peers: Callable[[], Peers], progress: Callable[[int], object]
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    name = path.name
     columns, frame = _usable(collected, frame, name)
-    peers, found = collected.peers, collected.anew()
-    rows = _note_all(found, portions(frame, columns, name), name, peers, progress)
-    if not _stand_together(found):
-        found = collected.anew()
-        _note_all(found, sorted_portions(frame, columns, name, rows), name, peers, lambda _: None)
+    judge = TableJudge(collected.kb, peers)
+    found = collected.anew()
+    with ThreadPoolExecutor(AHEAD) as pool:
+        pool.submit(judge.plan, frame.select(columns).head(0).collect().with_row_index(ORDER))
+        judged = _judged(judge, pool, portions(frame, columns, name, row_count(path)))
+        rows = _note_all(found, judged, name, peers, progress)
+        if not _stand_together(found):
+            found = collected.anew()
+            again = sorted_portions(frame, columns, name, rows)
+            _note_all(found, _judged(judge, pool, again), name, peers, lambda _: None)
     collected.absorb(found)
 
 
-def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, progress: Callable[[int], object]) -> int:
-    """Judges portions and notes what they show; gives the number of rows."""
+def _note_all(
+    found: Collected, some: Iterable[Judged], name: str, peers: Callable[[], Peers], progress: Callable[[int], object]
+) -> int:
+    """Notes what judged portions show; gives the number of rows."""
     rows = 0
-    for judged in _judged(found.kb, peers, some):
+    for judged in some:
         note_portion(found, judged)
         summed(of_portion(judged), found.use)
         found.seen.append(judged.groups.names.rename(HOST_COLUMN))
@@ -99,30 +122,26 @@ def _note_all(found: Collected, some: Iterable[Any], name: str, peers: Peers, pr
     return rows
 
 
-def _judged(kb: KnowledgeBase, peers: Peers, some: Iterable[Any]) -> Iterator[Judged]:
+def _judged(judge: TableJudge, pool: Executor, some: Iterable[Any]) -> Iterator[Judged]:
     """Portions judged, in their order, while others are read and noted; each lasts until the next is asked for."""
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    judge = TableJudge(kb, peers)
     ahead: deque[Future[Judged]] = deque()
-    with ThreadPoolExecutor(AHEAD) as pool:
-        for portion in some:
-            ahead.append(pool.submit(judge.judge, portion.with_row_index(ORDER)))
-            if len(ahead) > AHEAD:
-                yield ahead[0].result()
-                ahead.popleft().result().forget()
-        while ahead:
+    for portion in some:
+        ahead.append(pool.submit(judge.judge, portion.with_row_index(ORDER)))
+        if len(ahead) > AHEAD:
             yield ahead[0].result()
-            ahead.popleft().result().forget()
+            judge.forget(ahead.popleft().result())
+    while ahead:
+        yield ahead[0].result()
+        judge.forget(ahead.popleft().result())
 
 
 def _stand_together(found: Collected) -> bool:
-    """False where a host was judged more than once."""
+    """False where a host was judged more than once; two names of one hash only have the table read again."""
     import polars
 
     if not found.seen:
         return True
-    hosts = polars.concat(found.seen)
+    hosts = polars.concat(found.seen).hash()
     return bool(hosts.n_unique() == len(hosts))
 
 
@@ -149,7 +168,7 @@ def _usable(collected: Collected, frame: Any, name: str) -> tuple[list[str], Any
     return keep, frame
 
 
-def _keep(collected: Collected, portion: Any, table: str, peers: Peers) -> None:
+def _keep(collected: Collected, portion: Any, table: str, peers: Callable[[], Peers]) -> None:
     """Keeps the facts of one host for each cause that is new, for the sentence that proves it."""
     hosts = portion.get_column(HOST_COLUMN)
     for one in collected.findings[collected.kept_up_to :]:
@@ -157,7 +176,7 @@ def _keep(collected: Collected, portion: Any, table: str, peers: Peers) -> None:
             rows = portion[(hosts == one.host).arg_true()].to_dicts()
             if rows:
                 base = base_of_rows(collected.kb, rows, table)
-                collected.kept[one.conclusion] = (one.host, with_peers(base, one.host, peers))
+                collected.kept[one.conclusion] = (one.host, with_peers(base, one.host, peers()))
     collected.kept_up_to = len(collected.findings)
 
 
