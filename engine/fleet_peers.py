@@ -105,17 +105,33 @@ def beyond_hosts(tables: Sequence[Any], fleet: Iterable[Member]) -> Medians:
         for one in fleet if one.at_work
     ]  # fmt: skip
     schema = {MACHINE: polars.String, DEVICE_NAME: polars.String, **dict.fromkeys(stems, polars.Float64)}
-    whole = polars.concat([*tables, polars.LazyFrame(rows, schema=schema)], how="diagonal")
-    made = [polars.col(stem).count().alias(f"{stem}:count") for stem in stems]
-    made += [polars.col(stem).median() for stem in stems]
-    of_types = whole.group_by(MACHINE, DEVICE_NAME).agg(made).collect(engine="streaming")
+    read_one_by_one = polars.DataFrame(rows, schema=schema)
+    some = [_by_kind(read_one_by_one)]
+    some += [
+        _by_kind(batch) for table in tables for batch in table.collect_batches(chunk_size=_ROWS, maintain_order=False)
+    ]
+    whole = polars.concat(some, how="diagonal")
+    values = {stem: polars.col(stem).list.explode() for stem in stems}
+    made = [one.count().alias(f"{stem}:count") for stem, one in values.items()]
+    made += [one.median() for one in values.values()]
+    of_types = whole.group_by(MACHINE, DEVICE_NAME).agg(made)
     several = of_types.filter(polars.col(DEVICE_NAME).is_duplicated()).get_column(DEVICE_NAME).unique()
     of_fleet = of_types.drop(MACHINE).filter(~polars.col(DEVICE_NAME).is_in(several.implode()))
     if len(several):  # of a card in one machine type alone, the fleet has the median of the type
         named = whole.filter(polars.col(DEVICE_NAME).is_in(several.implode()))
-        found = named.group_by(DEVICE_NAME).agg(made).collect(engine="streaming")
-        of_fleet = polars.concat([of_fleet, found.select(of_fleet.columns)])
+        of_fleet = polars.concat([of_fleet, named.group_by(DEVICE_NAME).agg(made).select(of_fleet.columns)])
     return medians_of(of_types.to_dicts(), of_fleet.to_dicts())
+
+
+def _by_kind(batch: Any) -> Any:
+    """The known values of a batch as lists, by machine type and name: a name is held once, and not for every GPU."""
+    import polars
+
+    values = polars.all().exclude(MACHINE, DEVICE_NAME)
+    return batch.group_by(MACHINE, DEVICE_NAME).agg(values.drop_nulls())
+
+
+_ROWS = 1 << 18
 
 
 def medians_of(of_types: Iterable[Mapping[str, Any]], of_fleet: Iterable[Mapping[str, Any]]) -> Medians:
