@@ -128,6 +128,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("memory_summary", ("memory summary", "gpu reserved memory", "non-releasable memory", "active memory",
         "allocated memory", ".all.", "large_pool.", "small_pool.", "num_alloc_retries", "num_ooms", "reserved_m",
         "reserved_g", "reserved_b", "allocated_m", "allocated_g", "allocated_b")),
+    Entry("model_placement", ("cpu/gpu", "% gpu", "% cpu", "size_vram", "layers.offload", "inference compute")),
     Entry("nccl_log", ("nccl", "net/ib", "net/socket", "net/plugin")),
     Entry("nccl_tests", ("avg bus bandwidth", "busbw", "float", "half", "double", "uint8", "int8", "bfloat16",
         "out of bounds values", "# using devices")),

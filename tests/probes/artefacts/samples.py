@@ -46,6 +46,15 @@ SAMPLES = {
         "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager\n"
     ),
     "reported-symptoms": "While training, GPU utilization jumps from 0% to 90% and the GPU waits for data.\n",
+    "model-placement": (
+        "NAME          ID              SIZE     PROCESSOR          CONTEXT    UNTIL\n"
+        "llama3:70b    be39eb53a197    41 GB    42%/58% CPU/GPU    4096       4 minutes from now\n"
+        'level=INFO source=types.go:130 msg="inference compute" id=GPU-3f1c library=cuda variant=v12 compute=8.6 '
+        'driver=12.4 name="NVIDIA GeForce RTX 3060" total="11.8 GiB" available="10.9 GiB"\n'
+        "level=INFO source=server.go:175 msg=offload library=cuda layers.requested=-1 layers.model=65 "
+        'layers.offload=31 layers.split="" memory.available="[10.9 GiB]" memory.required.full="21.9 GiB"\n'
+        '{"models":[{"name":"gemma4","size":6591830464,"size_vram":5333539264}]}\n'
+    ),
     "stated-figures": "GPU utilisation is ~5 %, num_workers = 8, batch size 16, each step takes 1.2 s.\n",
     "framework-versions": "- TensorFlow version: 2.3.1\n- CUDA/cuDNN version: 10.1 / 7.6.5\n",
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",
