@@ -1,7 +1,7 @@
-"""Results of benchmarks of language-model servers: `vllm bench serve`, SGLang, GenAI-Perf, and their JSON files.
+"""Results of benchmarks of language-model servers: `vllm bench serve`, SGLang, GenAI-Perf, AIPerf, their JSON and CSV.
 
 The blocks hold lines of a name with its unit in parentheses and a number. JSON results hold the same names with the
-unit at the end (`mean_ttft_ms`).
+unit at the end (`mean_ttft_ms`). Tables and CSV files have a column for each statistic, named in their heading.
 """
 
 from __future__ import annotations
@@ -23,11 +23,20 @@ _START = re.compile(r"={4,}[^=\n]{0,60}\bBenchmark Result\b", re.I)
 _STATISTIC = re.compile(
     r"(mean|avg|average|median|p50|p90|p95|p99|std|min|max)[ _](ttft|tpot|itl|e2el?(?: latency)?|latency)\b", re.I
 )
+_ROW_NAMES = (
+    r"Time to first token|Inter token latency|Request latency|Output token throughput(?! per)|Request throughput|"
+    r"Request count"
+)
 _GENAI = re.compile(
-    r"[|│┃]?\s{0,8}(Time to first token|Inter token latency|Request latency|Output token throughput|"
-    r"Request throughput)\s{0,4}\(([\w/]{1,12})\)[^|│┃\n]{0,40}[|│┃]([^\n]{5,200})",
+    rf"(?:[^\n|│┃]{{0,60}}[|│┃])?\s{{0,60}}(?P<name>{_ROW_NAMES})\s{{0,4}}(?:\((?P<unit>[\w/ ]{{1,14}})\))?\s{{0,30}}"
+    r"(?P<bar>[|│┃,])(?P<cells>[^\n]{1,400})",
     re.I,
 )
+_HEADING = re.compile(
+    r"(?:[^\n|│┃]{0,60}[|│┃])?\s{0,60}(?:Statistic|Metric)\s{0,40}(?P<bar>[|│┃,])(?P<cells>[^\n]{3,400})", re.I
+)
+_BAR = re.compile(r"[|│┃]")
+_QUOTED = re.compile(r'"([^"\n]{0,40})"')
 
 _PLAIN: dict[str, str] = {
     "successful requests": "serve.request_count",
@@ -60,7 +69,7 @@ _KINDS = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "latency", "e2el"
 _STATISTICS = {"mean": "mean", "avg": "mean", "average": "mean", "median": "p50", "p50": "p50", "p90": "p90",
                "p95": "p95", "p99": "p99", "std": "stddev", "min": "min", "max": "max"}  # fmt: skip
 _KNOWN = {
-    "ttft": ("mean", "p50", "p90", "p95", "p99"),
+    "ttft": ("mean", "min", "p50", "p90", "p95", "p99"),
     "tpot": ("mean", "p50", "p99"),
     "itl": ("mean", "p50", "p99"),
     "latency": ("mean", "p50", "p90", "p95", "p99", "stddev", "min", "max"),
@@ -74,12 +83,15 @@ def scan(text: Text) -> Iterator[Extract]:
     loads = Loads("result ")
     claimed: set[int] = set()
     latencies = False
+    order: tuple[str, ...] = _GENAI_ORDER
     for line in text.lines:
+        if (heading := _HEADING.match(line.text)) is not None:
+            order = tuple(_STATISTICS.get(cell, "") for cell in _cells(heading["cells"].lower(), heading["bar"]))
         if _START.search(line.text):
             loads.start()
             claimed.add(line.number)
             continue
-        for fact, value in _figures(line.text):
+        for fact, value in _figures(line.text, order):
             current = loads.current
             if current is None or (fact in current.figures and fact in _ENDS):
                 current = loads.start()
@@ -93,14 +105,15 @@ def scan(text: Text) -> Iterator[Extract]:
 _ENDS = frozenset({"serve.request_count", "serve.ttft_mean_seconds"})
 
 
-def _figures(text: str) -> Iterator[tuple[str, float]]:
+def _figures(text: str, order: tuple[str, ...]) -> Iterator[tuple[str, float]]:
     pairs = [(found[1], found[2])] if (found := _LINE.match(text)) is not None else _JSON.findall(text)
     for name, number in pairs:
         value = parse_number(number)
         if value is not None and (fact := _fact(name.strip())) is not None:
             yield fact[0], _typed(fact[0], value * fact[1])
-    if (row := _GENAI.search(text)) is not None:
-        yield from _genai(row)
+    if (row := _GENAI.match(text)) is not None:
+        for total, cell in _genai(row, order):
+            yield total, _typed(total, cell)
 
 
 def _typed(fact: str, value: float) -> float:
@@ -123,22 +136,31 @@ def _fact(name: str) -> tuple[str, float] | None:
 
 
 _GENAI_KINDS = {"time to first token": "ttft", "inter token latency": "itl", "request latency": "latency"}
-_GENAI_ORDER = ("mean", "min", "max", "p99", "p90", "p75")
+_GENAI_TOTALS = {
+    "request throughput": "serve.requests_per_second",
+    "output token throughput": "serve.output_tokens_per_second",
+    "request count": "serve.request_count",
+}
+_GENAI_ORDER = ("mean", "min", "max", "p99", "p90", "")
 
 
-def _genai(row: re.Match[str]) -> Iterator[tuple[str, float]]:
-    """A row of GenAI-Perf's table: avg, min, max, p99, p90, p75; throughputs have only the first."""
-    cells = [parse_number(cell) for cell in re.split(r"[|│┃]", row[3])]
-    name, unit = row[1].lower(), row[2].lower()
-    if name.endswith("throughput") and cells and cells[0] is not None:
-        yield (
-            ("serve.requests_per_second" if name.startswith("request") else "serve.output_tokens_per_second"),
-            cells[0],
-        )
+def _cells(text: str, bar: str) -> list[str]:
+    """The cells of a row of a table, or of a line of CSV."""
+    plain = _QUOTED.sub(lambda found: found[1].replace(",", ""), text)
+    return [cell.strip() for cell in (plain.split(",") if bar == "," else _BAR.split(plain))]
+
+
+def _genai(row: re.Match[str], order: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """A row of GenAI-Perf or AIPerf, with a column for each statistic; totals have only the first."""
+    cells = [parse_number(cell) for cell in _cells(row["cells"], row["bar"])]
+    name, unit = row["name"].lower(), (row["unit"] or "ms").lower()
+    if (total := _GENAI_TOTALS.get(name)) is not None:
+        if cells and cells[0] is not None:
+            yield total, cells[0]
         return
-    kind = _GENAI_KINDS.get(name)
-    for statistic, cell in zip(_GENAI_ORDER, cells, strict=False):
-        if kind is not None and cell is not None and statistic in _KNOWN[kind]:
+    kind = _GENAI_KINDS[name]
+    for statistic, cell in zip(order, cells, strict=False):
+        if cell is not None and statistic in _KNOWN[kind]:
             yield f"serve.{kind}_{statistic}_seconds", cell * _SCALES.get(unit, 1e-3)
 
 
