@@ -20,9 +20,14 @@ GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 
 _HEADER = re.compile(rf"^\W{{0,4}}(?P<at>{ADDRESS})\s(?P<what>[A-Z3][^\n:]{{3,60}}): (?P<name>[^\n]{{3,120}})$")
 _LINK = re.compile(
-    r"\bLnk(?P<kind>Cap|Sta):\s{0,8}(?:Port #\d{1,3}, )?Speed (?P<speed>\d{1,3}(?:\.\d)?)GT/s"
+    r"\bLnk(?P<kind>Cap|Sta)(?::| (?:says|shows|reads|is|reports|gives|=):?)\s{0,8}(?:Port #\d{1,3}, )?"
+    r"Speed (?P<speed>\d{1,3}(?:\.\d)?)GT/s"
     r"(?: \((?P<slow>ok|downgraded)\))?, Width x(?P<width>\d{1,2})(?: \((?P<few>ok|downgraded)\))?"
 )
+_OTHER = re.compile(
+    r"(?i)\b(?:nvme|ssd|nic|ethernet|infiniband|connectx|mellanox|hca|raid|hba|drive|network|wi-?fi|usb)\b(?![^\n]*\bGPU\b)"
+)
+"""Words before a link line in a sentence that make it the link of something else."""
 _SECONDARY = re.compile(r"\bBus: primary=[0-9a-f]{2}, secondary=(?P<bus>[0-9a-f]{2})")
 _SYSFS = re.compile(
     rf"(?:(?P<at>{ADDRESS})/)?(?P<which>current|max)_link_(?P<what>speed|width)\s{{0,2}}[:=]?\s{{0,3}}(?P<value>\d{{1,3}}(?:\.\d)?)\b"
@@ -75,9 +80,7 @@ def scan(text: Text) -> Iterator[Extract]:
         if header:
             _device(links, line, header)
             continue
-        found = _LINK.search(line.text)
-        if found:
-            _link(links, line, found)
+        if _links_of(links, line):
             continue
         secondary = _SECONDARY.search(line.text)
         if secondary and links.port is not None:
@@ -114,6 +117,16 @@ def _device(links: _Links, line: Line, header: re.Match[str]) -> None:
     elif header["what"].startswith("PCI bridge"):
         links.port = _Port(at)
         links.ports.append(links.port)
+
+
+def _links_of(links: _Links, line: Line) -> bool:
+    """The links that a line shows: one in the output itself, several where a sentence quotes it."""
+    before = 0
+    for found in _LINK.finditer(line.text):
+        if links.seen or not _OTHER.search(line.text[before : found.start()]):
+            _link(links, line, found)
+            before = found.end()
+    return before > 0
 
 
 def _link(links: _Links, line: Line, found: re.Match[str]) -> None:

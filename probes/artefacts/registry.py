@@ -191,6 +191,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("stated_figures", ("util", "usage", "cpu", "load", "worker", "batch", "step", "iter", "vram", "gpu mem",
         "nvidia-smi", "cores", "利用率", "使用率", "占用", "显存", "数据加载", "跑满", "打满")),
     Entry("stated_latency", ("queue", "queuing", "排队")),
+    Entry("stated_link", ("x16", "x 16", "16 lanes", "x8 ", "8 lanes", "lanes instead", "×16")),
     Entry("stated_memory", ("sheet", "spec", "advertised", "supposed", "should ", "expect", "instead of", "rather than",
         "on paper", "but ", "sold ", "marketed", "documented", "out of", "of the", "not the", "missing")),
     Entry("stated_model", ("llama", "vicuna", "alpaca", "qwen", "qwq", "baichuan", "glm", "mistral", "falcon", "bloom",

@@ -55,6 +55,7 @@ SAMPLES = {
         'layers.offload=31 layers.split="" memory.available="[10.9 GiB]" memory.required.full="21.9 GiB"\n'
         '{"models":[{"name":"gemma4","size":6591830464,"size_vram":5333539264}]}\n'
     ),
+    "stated-link": "The GPU runs at PCIe x8 instead of x16.\n",
     "stated-figures": "GPU utilisation is ~5 %, num_workers = 8, batch size 16, each step takes 1.2 s.\n",
     "framework-versions": "- TensorFlow version: 2.3.1\n- CUDA/cuDNN version: 10.1 / 7.6.5\n",
     "framework-messages": "GPU available: True (cuda), used: False\nUsing 16bit mixed precision\n",

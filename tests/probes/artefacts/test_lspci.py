@@ -81,3 +81,21 @@ def test_sysfs_files_under_their_names() -> None:
     assert found["gpu.link_generation", "gpu:0000:5e:00.0"] == 3
     assert found["gpu.link_width", "gpu:0000:5e:00.0"] == 4
     assert found["gpu.link_width_max", "gpu:0000:5e:00.0"] == 16
+
+
+def test_lines_quoted_in_a_sentence() -> None:
+    text = "lspci -vv prints LnkSta: Speed 16GT/s, Width x8 (downgraded) while LnkCap says Speed 16GT/s, Width x16.\n"
+    found = values(scan(FORMAT, text))
+    assert found["gpu.link_width", "gpu:0"] == 8
+    assert found["gpu.link_width_max", "gpu:0"] == 16
+    assert found["gpu.link_width_downgraded", "gpu:0"] is True
+
+
+def test_a_link_that_a_sentence_says_is_of_something_else() -> None:
+    text = (
+        "My NVMe drive shows LnkSta: Speed 8GT/s, Width x2 (downgraded). The GPU shows LnkSta: Speed 16GT/s (ok), "
+        "Width x16 (ok), LnkCap: Speed 16GT/s, Width x16.\n"
+    )
+    found = values(scan(FORMAT, text))
+    assert found["gpu.link_width", "gpu:0"] == 16
+    assert found["gpu.link_width_downgraded", "gpu:0"] is False
