@@ -17,11 +17,11 @@ _INSTEAD = r"(?:instead of|rather than|out of|of|not|而不是|,? ?(?:but )?shou
 _LANES = (
     later(
         rf"(?i)(?<![\w.])[x×] ?(?P<now>[1248])(?: lanes?| link| width| speed| mode)?,? {_INSTEAD} (?:the )?"
-        r"(?:expected |full |usual |possible )?[x×] ?(?P<most>4|8|16)(?![\w.])"
+        r"(?:expected |full |usual |possible )?[x×] ?(?P<most>4|8|16)(?!\w|\.\d)"
     ),
     later(
         rf"(?i)(?<![\w.])(?P<now>[1248])(?: PCIe?)? lanes? {_INSTEAD} (?:the )?(?:expected |full )?"
-        r"(?P<most>4|8|16)(?![\w.])"
+        r"(?P<most>4|8|16)(?!\w|\.\d)"
     ),
     later(r"(?i)(?<![\w.])(?P<now>[1248]) (?:out )?of (?:the |its )?(?P<most>4|8|16) (?:PCIe? )?lanes?\b"),
 )

@@ -12,6 +12,7 @@ from tests.probes.artefacts.helpers import scan, values
     ("text", "now", "most"),
     [
         ("The card runs at x8 instead of x16 although it is in the first slot", 8, 16),
+        ("The GPU runs at PCIe x8 instead of x16.", 8, 16),
         ("nvidia-smi shows the GPU's PCIe link at x4 rather than x16", 4, 16),
         ("GPU 0 uses only 4 lanes instead of 16 of the slot", 4, 16),
         ("only 8 of the 16 PCIe lanes of the A5000 are in use", 8, 16),
