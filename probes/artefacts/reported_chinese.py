@@ -106,6 +106,13 @@ REPORTS: tuple[Report, ...] = (
         rf"(?i){_HOST_MEMORY}(?:占用|使用)?(?:越来越(?:大|多|高)|泄[漏露])",
     ),
     report(
+        "said.host_memory_exhausted",
+        r"训练|epoch|进程|程序|脚本|容器|数据|gpu",
+        rf"(?i){_HOST_MEMORY}(?:占用率?|使用率?|使用量)?{_GAP}{{0,10}}?"
+        r"(?:打满|爆满|爆了|爆掉|耗尽|用光|用完|占满|吃满|吃光|撑爆|满了|100 ?%)",
+        near=r"被 ?(?:系统)?(?:杀|kill)|killed|oom.?killer|杀掉|杀死|崩溃|死机|重启|\b137\b",
+    ),
+    report(
         "said.memory_kept",
         r"显存|gpu|nvidia-smi",
         rf"(?i)(?:停止|结束|中断|退出|kill|杀掉|关闭|ctrl){_GAP}{{0,20}}{_MEMORY}{_GAP}{{0,8}}(?:没有?|未|不|仍然?|还)(?:被)?"

@@ -17,6 +17,30 @@ _WORSE = (
 _AFFIRMED = r"(?:(?!\b(?:not|never|without|unless|even|still|but)\b|n't)[^\n;])"
 _P2P_OFF = r"NCCL_P2P_DISABLE\b(?! ?[=:]? ?['\"]?(?:0|false|unset)\b)"
 
+_HOST_MEMORY = (
+    r"(?<!GPU )(?<!CUDA )(?<!video )(?<![Vv])(?<![Vv]-)\b(?:(?:CPU|host|system|main|physical) (?:memory|RAM)|"
+    r"(?:[0-9]{1,4} ?(?:GB?|GiB) (?:of )?)?RAM)(?: usage| use| consumption)?"
+    r"(?: of (?:the |this )?(?:host|machine|server|node))?"
+)
+_UP_TO = (
+    r"(?:(?!\b(?:not|never|no|only|far|half|before|until|if|less|GPU)\b|n't\b)[^\n.,;]){0,50}?"
+    r"\b(?:is|was|gets?|got|goes(?: up)?|went|runs?|ran|climb(?:s|ed|ing)?|grow(?:s|ing)?|grew|ris(?:es|ing)|rose|"
+    r"increas(?:es|ed|ing)|fill(?:s|ed|ing)?|reach(?:es|ed|ing)?|hits?|exceed(?:s|ed)?|at|up|becomes?|became)\b "
+    r"(?:(?:steadily|slowly|completely|fully|nearly|almost|totally|gradually|and|until|up|to|at|all|being|over|"
+    r"used) ){0,4}"
+)
+_ALL_USED = (
+    r"(?:(?:full|exhausted|used up|maxed(?: out)?|filled(?: up)?|saturated|out)\b|(?:9[5-9]|100) ?(?:%|percent)(?!\w))"
+)
+_KILLED = (
+    r"\b(?:is|was|gets?|got|being|been|are|were|process(?:es)?|script|job|training|run|workers?|kernel|session|pod|"
+    r"container|it) (?:(?:is|was|gets?|got|being|been|also|then|often|always|just|simply|finally) ){0,3}"
+    r"killed\b(?! by (?:me|us|hand))|"
+    r"\bkilled (?:by|from) (?:the )?(?:system|kernel|os|linux|oom|scheduler|slurm|kubernetes)|\boom-? ?killer\b|"
+    r"\b(?:exit|return) (?:code|status)[ :]{1,3}(?:137|-9)\b|\bsigkill\b|\boomkilled\b|\b(?:machine|node|server|host) "
+    r"(?:freezes|froze|hangs|crash\w{0,3}|reboots|becomes unresponsive)"
+)
+
 REPORTS: tuple[Report, ...] = (
     report(
         "said.spans_machines",
@@ -168,6 +192,30 @@ REPORTS: tuple[Report, ...] = (
         r"\bthe more (?:GPUs?|cards) (?:(?:I|we|you|one|are|is) ){0,2}(?:use|used|add|added|have)?,? ?"
         r"the (?:slower|longer)\b",
         r"\bslower (?:on|with|when using|using) (?:more|multiple|several|both|two|2|4|8) GPUs?\b[^\n.]{0,20}?\bthan\b",
+    ),
+    report(
+        "said.host_memory_exhausted",
+        r"\b(?:train|epoch|process|script|job|container|pod|python|data)",
+        rf"{_HOST_MEMORY} {_UP_TO}{_ALL_USED}",
+        r"\b(?:fill(?:s|ed|ing)?(?: up)?|exhaust(?:s|ed|ing)?|"
+        r"(?:uses?|used|using|eats?|eating|takes?|consum(?:es?|ed|ing))"
+        rf"(?: up)? all(?: of)?) (?:the |my |all )?(?:available )?{_HOST_MEMORY}",
+        near=_KILLED,
+    ),
+    report(
+        "said.host_memory_exhausted",
+        r"\b(?:container|pod|cgroup|kubernetes|docker|slurm|job)",
+        r"\b(?:memory|RAM)(?: usage| use)? (?:of|in) the (?:container|pod|job|cgroup) "
+        rf"{_UP_TO}(?:its|the|our) (?:[0-9]{{1,5}} ?[GM]i?B? )?(?:memory )?limit\b",
+        r"(?<!GPU )\b(?:container|pod|cgroup|job)(?:'s)? memory(?: usage| use)? "
+        rf"{_UP_TO}(?:its|the|our) (?:[0-9]{{1,5}} ?[GM]i?B? )?(?:memory )?limit\b",
+        near=_KILLED,
+    ),
+    report(
+        "said.host_memory_exhausted",
+        r"\b(?:train|epoch|process|script|job|container|pod|python|data)",
+        r"\b(?:runs?|ran|running|goes|went) out of (?:host|system|CPU|main) (?:memory|RAM)\b(?![^\n.]{0,80}\?)",
+        r"\b(?:runs?|ran|running) out of RAM\b(?![^\n.]{0,80}\?)",
     ),
 )
 """Symptoms of machines and devices, in the words of those who report them."""
