@@ -16,6 +16,7 @@ from gpuwhy.engine.view import World
 from gpuwhy.kb.facts import Fact, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import replace
+from gpuwhy.kb.texts import say
 
 
 def diagnose(
@@ -62,12 +63,19 @@ def reason(
     )
 
 
-def proof_of(kb: KnowledgeBase, base: FactBase, name: str, language: str = "en") -> str:
-    """The sentence that proves a conclusion by these facts; empty where it is not concluded."""
+def proof_and_step(kb: KnowledgeBase, base: FactBase, name: str, language: str = "en") -> tuple[str, str]:
+    """The sentence that proves a conclusion by these facts, empty where it is not concluded, and what to do first.
+
+    That is the title of the first fix that applies; without one, what to collect.
+    """
     world = World(kb.facts, with_catalogue(kb, base))
-    derive(kb.derivations.in_play(world.known, rests_on(kb, name)), world)
+    derive(kb.derivations.in_play(world.known, rests_on(kb, name, fixes=True)), world)
     found = conclude(kb, evaluate(kb.signatures.about(name), world, language), language)
-    return next((one.because for one in found if one.id == name and one.status.asserted), "")
+    one = next((each for each in found if each.id == name and each.status.asserted), None)
+    entity = None if one is None or one.lead is None else one.lead.entity
+    offered = [each for each in offers(kb, name, world, entity, language) if each.offered]
+    step = say(offered[0].fix.title if offered else kb.conclusions[name].collect, language)
+    return "" if one is None else one.because, step
 
 
 def what_if(kb: KnowledgeBase, base: FactBase, assumed: Iterable[Fact], language: str = "en") -> Diagnosis:

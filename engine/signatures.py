@@ -106,10 +106,11 @@ def needs(kb: KnowledgeBase) -> dict[str, frozenset[str]]:
     }
 
 
-def rests_on(kb: KnowledgeBase, conclusion: str) -> frozenset[str]:
-    """The facts that the signatures of a conclusion read, and what those are derived from."""
+def rests_on(kb: KnowledgeBase, conclusion: str, fixes: bool = False) -> frozenset[str]:
+    """The facts that the signatures of a conclusion read (`fixes`: its fixes too), and what those are derived from."""
     found: set[str] = set()
-    waiting = {fact for one in kb.signatures.outlines if conclusion in one.about for fact in one.reads}
+    read = [*kb.signatures.outlines, *(kb.fixes.outlines if fixes else ())]
+    waiting = {fact for one in read if conclusion in one.about for fact in one.reads}
     while waiting:
         found |= waiting
         reads = {fact for one in kb.derivations.outlines if waiting.intersection(one.about) for fact in one.reads}

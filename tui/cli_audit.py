@@ -233,11 +233,14 @@ def _parquet(made: Audit) -> bytes:
 
     import polars
 
+    from gpuwhy.tui import rules_stamp
     from gpuwhy.tui.audit.documents import COLUMNS, rows
+    from gpuwhy.tui.audit.history import RULES
 
     types = {name: polars.Int64 if name == "gpus" else polars.String for name in COLUMNS}
     content = io.BytesIO()
-    polars.DataFrame(list(rows(made)), schema=types).write_parquet(content)
+    report = polars.DataFrame(list(rows(made)), schema=types)
+    report.with_columns(polars.lit(rules_stamp.digest(made.kb)).alias(RULES)).write_parquet(content)
     return content.getvalue()
 
 
@@ -253,5 +256,5 @@ def _status(made: Audit, fail_on: str) -> ExitCode:
     failing = {"likely": ("confirmed", "likely"), "confirmed": ("confirmed",), "never": ()}[fail_on]
     if any(one.is_cause and not one.waived and one.status in failing for one in made.findings):
         return ExitCode.CAUSE_FOUND
-    unknown = counts["cannot tell"] + counts["broken"] > 0 or not made.hosts
+    unknown = counts["cannot tell"] + counts["broken"] > 0 or not counts["hosts"]
     return ExitCode.CANNOT_TELL if unknown and fail_on != "never" else ExitCode.NOTHING_TO_FIX

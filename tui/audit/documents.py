@@ -64,6 +64,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
         "schema": SCHEMA,
         "rules": rules_stamp.document(audit.kb),
         "counts": audit.counts(),
+        "cause_share": audit.cause_share(),
         "causes": [
             {
                 "id": one.id,
@@ -71,7 +72,8 @@ def as_json(audit: Audit) -> dict[str, Any]:
                 "status": one.status,
                 "hosts": one.hosts,
                 "gpus": one.gpus,
-                "example": one.example or None,
+                "example": one.proof or None,
+                "next": one.example.step or None,
                 "types": [
                     {"type": group.type, "hosts": [{"host": f.host, "entities": list(f.entities)} for f in group.hosts]}
                     for group in one.groups

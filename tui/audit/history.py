@@ -11,9 +11,14 @@ from typing import Any
 from gpuwhy.kb.errors import KnowledgeError
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, replace
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.model import JUDGED, Audit, Finding
+from gpuwhy.tui.rules_option import close
 
 NEW, PERSISTING = "new", "persisting"
+RULES = "rules"
+"""The column of a report in Parquet that holds the digest of its rules."""
+NAMES_SHOWN = 5
 _KEYS = {"conclusion", "host", "reason", "owner", "until"}
 
 
@@ -57,11 +62,15 @@ def read_waivers(path: Path, kb: KnowledgeBase) -> list[Waiver]:
 
 
 def _waiver(place: str, entry: Any, kb: KnowledgeBase) -> Waiver:
-    whole = isinstance(entry, dict) and set(entry) == _KEYS
-    if not whole or not all(isinstance(one, str) and one for one in entry.values()):
-        raise HistoryError(f"{place}: needs exactly the texts {', '.join(sorted(_KEYS))}")
+    keys = {str(one) for one in entry} if isinstance(entry, dict) else set()
+    if keys != _KEYS or not all(isinstance(one, str) and one.strip() for one in entry.values()):
+        wrong = [f"`{one}` is none of them" for one in sorted(keys - _KEYS)]
+        wrong += [f"`{one}` is missing" for one in sorted(_KEYS - keys)] if keys else []
+        wrong = wrong or ["one is empty or no text"]
+        raise HistoryError(f"{place}: needs the texts {', '.join(sorted(_KEYS))}: {', '.join(wrong)}")
     if entry["conclusion"] not in kb.conclusions:
-        raise HistoryError(f"{place}: no conclusion `{entry['conclusion']}`")
+        hint = close(entry["conclusion"], kb.conclusions)
+        raise HistoryError(f"{place}: no conclusion `{entry['conclusion']}`" + (f" ({hint})" if hint else ""))
     try:
         until = datetime.date.fromisoformat(entry["until"])
     except ValueError:
@@ -73,11 +82,29 @@ def with_waivers(audit: Audit, waivers: list[Waiver], today: datetime.date) -> A
     """The audit with accepted findings marked. Waivers that are over count no more, and that is told."""
     valid = [one for one in waivers if today <= one.until]
     over = [one for one in waivers if today > one.until]
-    findings = tuple(_waived(one, valid) for one in audit.findings)
+    findings = _with_consequences(tuple(_waived(one, valid) for one in audit.findings))
     used = {id(waiver) for one in audit.findings for waiver in valid if waiver.covers(one)}
     notes = [f"the waiver of {one.conclusion} on {one.host} ended on {one.until.isoformat()}" for one in over]
     notes += [f"the waiver of {one.conclusion} on {one.host} covers nothing" for one in valid if id(one) not in used]
     return replace(audit, findings=findings, notes=(*audit.notes, *notes))
+
+
+def _with_consequences(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What an accepted cause explains is accepted with it."""
+    reasons = {(one.host, one.conclusion): one.waived for one in findings if one.waived}
+    explained = [one for one in findings if reasons and one.is_cause and one.explained_by and not one.waived]
+    while found := {
+        (one.host, one.conclusion): reasons[one.host, one.explained_by]
+        for one in explained
+        if (one.host, one.explained_by) in reasons and (one.host, one.conclusion) not in reasons
+    }:
+        reasons |= found
+    return tuple(
+        one._replace(waived=reasons[one.host, one.conclusion])
+        if one.is_cause and (one.host, one.conclusion) in reasons
+        else one
+        for one in findings
+    )
 
 
 def _waived(one: Finding, waivers: list[Waiver]) -> Finding:
@@ -90,31 +117,66 @@ def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str
 
     `judged` says which of these hosts were judged now: what is not seen again is not cleared. Raises `HistoryError`.
     """
-    before = {(one.host, one.conclusion): one for one in _earlier(path, audit.kb)}
+    earlier, rules = _earlier(path)
+    known = {(one.host, one.conclusion): one for one in earlier if one.conclusion in audit.kb.conclusions}
     now = {(one.host, one.conclusion) for one in audit.findings if one.is_cause}
     findings = tuple(
-        one._replace(change=PERSISTING if (one.host, one.conclusion) in before else NEW) if one.is_cause else one
+        one._replace(change=PERSISTING if (one.host, one.conclusion) in known else NEW) if one.is_cause else one
         for one in audit.findings
     )
-    gone = [one for key, one in before.items() if key not in now]
+    gone = [one for key, one in known.items() if key not in now]
     seen = judged({one.host for one in gone})
-    missing = {one.host for one in gone} - seen
-    told = "1 host with a cause in {} was" if len(missing) == 1 else f"{len(missing)} hosts with a cause in {{}} were"
-    notes = [f"{told.format(path.name)} not judged now"] if missing else []
+    notes = [
+        *_of_other_rules(audit, path, rules, sorted({one.conclusion for one in earlier} - set(audit.kb.conclusions))),
+        *_not_judged(path, sorted({one.host for one in gone} - seen)),
+    ]
     cleared = tuple(one for one in gone if one.host in seen)
     return replace(audit, findings=findings, baseline=path.name, cleared=cleared, notes=(*audit.notes, *notes))
 
 
-def _earlier(path: Path, kb: KnowledgeBase) -> list[Finding]:
+def _not_judged(path: Path, hosts: list[str]) -> list[str]:
+    if not hosts:
+        return []
+    told = (
+        f"{len(hosts):,} hosts with a cause in {path.name} were"
+        if len(hosts) > 1
+        else f"1 host with a cause in {path.name} was"
+    )
+    return [
+        f"{told} not judged now: {', '.join(hosts[:NAMES_SHOWN])}" + (" and others" if len(hosts) > NAMES_SHOWN else "")
+    ]
+
+
+def _of_other_rules(audit: Audit, path: Path, rules: set[str], unknown: list[str]) -> list[str]:
+    """That an earlier report was made by other rules, so that not only the machines may have changed."""
+    notes = []
+    if rules - {rules_stamp.digest(audit.kb)}:
+        notes.append(f"{path.name} was made with other rules: what is new or cleared may come from them")
+    if unknown:
+        told = "causes that these rules do not know, and that are not compared"
+        notes.append(f"{path.name} has {told}: {', '.join(unknown)}")
+    return notes
+
+
+def _earlier(path: Path) -> tuple[list[Finding], set[str]]:
+    """The causes of an earlier report, and the digests of the rules that made it, where it says so."""
     import polars
 
     wanted = ("host", "conclusion", "kind", "status")
     try:
-        rows = polars.read_parquet(path).select(wanted).drop_nulls()
+        report = polars.read_parquet(path)
+        rows = report.select(wanted).drop_nulls().cast(polars.String)
+        rules = set(report.get_column(RULES).drop_nulls().cast(polars.String)) if RULES in report.columns else set()
     except (polars.exceptions.PolarsError, OSError) as error:
-        raise HistoryError(f"{path}: no report of an earlier audit: {str(error).splitlines()[0][:300]}") from None
-    found = [Finding(host, name, kind, status) for host, name, kind, status in rows.cast(polars.String).iter_rows()]
-    return [one for one in found if one.is_cause and one.conclusion in kb.conclusions]
+        hint = "make one with --format parquet --out FILE"
+        raise HistoryError(f"{path}: no report of an earlier audit ({hint}): {_first_words(error)}") from None
+    found = [Finding(host, name, kind, status) for host, name, kind, status in rows.iter_rows()]
+    return [one for one in found if one.is_cause], rules
+
+
+def _first_words(error: Exception) -> str:
+    """What a library says of a file, without the list of all that it would have taken."""
+    return str(error).splitlines()[0].partition("; valid columns")[0][:200]
 
 
 def judged_hosts(audit: Audit, tables: list[Any]) -> Callable[[set[str]], set[str]]:

@@ -14,6 +14,7 @@ from gpuwhy.kb.records import dataclass, field
 from gpuwhy.tui.audit.use import Use
 
 JUDGED, BROKEN = "judged", "broken"
+CAUSE, ACCEPTED, SOUND, UNSURE = "cause", "accepted", "nothing to fix", "cannot tell"
 NO_TYPE = "type not known"
 _SURE = ("confirmed", "likely")
 
@@ -67,9 +68,17 @@ class Group:
     hosts: tuple[Finding, ...]
 
 
+class Example(NamedTuple):
+    """A host with a cause, the sentence that proves it there, and what to do first; each empty where not known."""
+
+    host: str
+    says: str
+    step: str
+
+
 @dataclass(frozen=True)
 class Cause:
-    """A cause that hosts of the fleet have, by type; `example`: a host, and the sentence that proves it there."""
+    """A cause that hosts of the fleet have, by type, with one of them as an example."""
 
     id: str
     says: str
@@ -77,7 +86,22 @@ class Cause:
     hosts: int
     gpus: int
     groups: tuple[Group, ...]
-    example: str = ""
+    example: Example = Example("", "", "")
+
+    @property
+    def proof(self) -> str:
+        """The host of the example, and the sentence that proves the cause there."""
+        return f"{self.example.host}: {self.example.says}" if self.example.says else ""
+
+    @property
+    def confirmed(self) -> int:
+        """On how many hosts it is confirmed."""
+        return sum(one.status == "confirmed" for group in self.groups for one in group.hosts)
+
+    @property
+    def new(self) -> int:
+        """On how many hosts it is new since an earlier report."""
+        return sum(one.change == "new" for group in self.groups for one in group.hosts)
 
 
 @dataclass(frozen=True)
@@ -93,7 +117,7 @@ class Audit:
     hosts: Mapping[str, Host]
     findings: tuple[Finding, ...]
     unread: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    examples: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, Example] = field(default_factory=dict)
     baseline: str = ""
     cleared: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -122,7 +146,7 @@ class Audit:
                     len(found),
                     sum(map(_concerned, found)),
                     tuple(Group(kind, tuple(members)) for kind, members in ordered),
-                    self.examples.get(name, ""),
+                    self.examples.get(name, Example("", "", "")),
                 )
             )
         return sorted(made, key=lambda one: (one.status != "confirmed", -one.hosts, one.id))
@@ -169,12 +193,34 @@ class Audit:
         return new, stays, len(self.cleared)
 
     def verdicts(self) -> dict[str, str]:
-        """For each host: cause, nothing to fix, cannot tell, broken. As the exit status of its diagnosis would be."""
-        found = {name: BROKEN if one.state == BROKEN else "cannot tell" for name, one in self.hosts.items()}
+        """For each host its verdict, as the exit status of its diagnosis would be; accepted: all its causes are."""
+        found = {name: BROKEN if one.state == BROKEN else UNSURE for name, one in self.hosts.items()}
         for one in self.findings:
-            if one.kind == "normal" and one.status != "possible" and found[one.host] == "cannot tell":
-                found[one.host] = "nothing to fix"
-        return found | dict.fromkeys([one.host for one in self._to_fix()], "cause")
+            if one.kind == "normal" and one.status != "possible" and found[one.host] == UNSURE:
+                found[one.host] = SOUND
+        accepted = dict.fromkeys([one.host for one in self.findings if one.waived], ACCEPTED)
+        return found | accepted | dict.fromkeys([one.host for one in self._to_fix()], CAUSE)
+
+    def cause_share(self) -> float | None:
+        """The share of the hosts that could be read which have a cause to fix; None where none could be read.
+
+        Of a fleet known to be sound it is the rate of false alarms.
+        """
+        counts = self._counts
+        read = counts["hosts"] - counts[BROKEN]
+        return counts[CAUSE] / read if read else None
+
+    def unsure(self) -> list[tuple[str, list[str]]]:
+        """The listed hosts of which nothing decides, by what was seen of them instead (empty: nothing); most first."""
+        seen: dict[str, str] = {}
+        for one in self.findings:
+            if one.kind == "evidence" and one.status != "possible":
+                seen.setdefault(one.host, one.conclusion)
+        found: dict[str, list[str]] = {}
+        for host, verdict in self.verdicts().items():
+            if verdict == UNSURE:
+                found.setdefault(seen.get(host, ""), []).append(host)
+        return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
     def undecided(self) -> list[tuple[str, int]]:
         """Causes that could not be judged for want of readings, with the number of hosts, most hosts first."""
@@ -184,7 +230,7 @@ class Audit:
         return counts.most_common()
 
 
-VERDICTS = ("cause", "nothing to fix", "cannot tell", BROKEN)
+VERDICTS = (CAUSE, ACCEPTED, SOUND, UNSURE, BROKEN)
 
 
 def _concerned(one: Finding) -> int:

@@ -6,8 +6,10 @@ import json
 from html import escape
 
 from gpuwhy.kb.texts import say
+from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.documents import rows
-from gpuwhy.tui.audit.model import BROKEN, VERDICTS, Audit, Cause
+from gpuwhy.tui.audit.model import ACCEPTED, BROKEN, UNSURE, VERDICTS, Audit, Cause
+from gpuwhy.tui.audit.page_style import SCRIPT, STYLE
 from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import CONTROLS
 
@@ -18,86 +20,55 @@ COLUMNS = (
     "gpu_name",
     "conclusion",
     "status",
+    "explained_by",
     "entities",
     "change",
     "waived",
     "says",
 )
-_STYLE = """
-:root{--line:#d5d9df;--soft:#f4f5f7;--text:#1d232b;--red:#b3261e;--amber:#9a6700;--green:#1a7f37;--grey:#6a737d}
-@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark;--line:#3a414b;--soft:#20262e;--text:#dde3ea;
-  --red:#e5534b;--amber:#d29922;--green:#3fb950;--grey:#8b949e}body{background:#14181d}}
-*{box-sizing:border-box}body{font:15px/1.45 system-ui,sans-serif;color:var(--text);margin:0 auto;max-width:1200px;
-  padding:24px}
-h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}p{margin:4px 0}
-.bar{display:flex;height:22px;border-radius:4px;overflow:hidden;margin:12px 0 6px}.bar span{min-width:2px}
-.cause{background:var(--red)}.fine{background:var(--green)}.tell{background:var(--grey)}.broken{background:var(--amber)}
-.bar.use{width:240px;height:12px;margin:4px 0}
-.key span{display:inline-block;width:10px;height:10px;border-radius:2px;margin:0 5px 0 14px}
-.share{display:inline-block;height:10px;background:var(--red);border-radius:2px;vertical-align:middle}
-.likely .share{background:var(--amber)}
-input{font:inherit;padding:6px 10px;border:1px solid var(--line);border-radius:4px;width:100%;max-width:420px}
-table{border-collapse:collapse;width:100%;font-size:13px;margin-top:8px}
-th,td{border-bottom:1px solid var(--line);padding:5px 8px;text-align:left;vertical-align:top;overflow-wrap:break-word}
-th{background:var(--soft);white-space:nowrap}
-th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid}
-.more{color:var(--grey)}@media print{input,.more{display:none}body{padding:0}}
-"""
-_SCRIPT = """
-const rows=JSON.parse(document.getElementById('rows').textContent);
-const names=JSON.parse(document.getElementById('names').textContent);
-const body=document.querySelector('#all tbody');
-const box=document.getElementById('filter'),more=document.getElementById('more');
-let by=-1,down=false,limit=500;
-function show(){
-  const words=box.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  let found=rows.filter(r=>{const t=r.join(' ').toLowerCase();return words.every(w=>t.includes(w))});
-  if(by>=0)found=found.slice().sort((a,b)=>(a[by]<b[by]?-1:a[by]>b[by]?1:0)*(down?-1:1));
-  body.replaceChildren(...found.slice(0,limit).map(r=>{const tr=document.createElement('tr');
-    for(const v of r){const td=document.createElement('td');td.textContent=v;tr.append(td)}return tr}));
-  more.textContent=found.length>limit?found.length+' rows, the first '+limit+' are shown':found.length+' rows';
-}
-document.querySelectorAll('#all th button').forEach((b,i)=>b.addEventListener('click',()=>{
-  down=by===i?!down:false;by=i;
-  const way=down?'descending':'ascending';
-  document.querySelectorAll('#all th').forEach((t,j)=>t.setAttribute('aria-sort',j===i?way:'none'));
-  show()}));
-box.addEventListener('input',show);
-window.addEventListener('beforeprint',()=>{limit=1e9;show()});window.addEventListener('afterprint',()=>{limit=500;show()});
-show();
-"""
 _LEVELS = {"error": 0, "warning": 1}
 """What stands first among the findings."""
 MOST_ROWS = 200
-_CLASSES = dict(zip(VERDICTS, ("cause", "fine", "tell", "broken"), strict=True))
+GRID_TYPES = 8
+_CLASSES = dict(zip(VERDICTS, ("cause", "accepted", "fine", "tell", "broken"), strict=True))
+_SHOWN = dict(
+    zip(
+        VERDICTS,
+        ("with a cause to fix", "with accepted risks only", "with nothing to fix", "cannot tell", "could not be read"),
+        strict=True,
+    )
+)
 
 
 def render(audit: Audit) -> str:
     """The page. Everything that comes from a machine is escaped, and nothing is fetched."""
     counts = audit.counts()
+    causes = audit.causes()
     columns, found = _rows(audit)
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>GPU fleet audit</title><style>{_STYLE}</style></head><body>",
+        f"<title>GPU fleet audit</title><style>{STYLE}</style></head><body>",
         f"<h1>{counts['hosts']:,} hosts, {counts['gpus']:,} GPUs</h1>",
-        *_verdicts(counts),
-        *_causes(audit, counts["hosts"]),
+        *_verdicts(audit),
+        *_grid(causes),
+        *_causes(causes, counts["hosts"]),
         *_changes(audit),
         *_accepted(audit),
+        *_unsure(audit),
         *_use(audit),
         *_undecided(audit),
         *(f"<p class=more>{_text(one)}</p>" for one in audit.notes),
         "<h2>Findings</h2>",
         '<input id="filter" type="search" aria-label="Filter" placeholder="Filter: words that a row has">',
-        '<p class="more" id="more"></p><table id="all"><thead><tr>',
+        '<p class="more" id="more"></p><div class="wide"><table id="all"><thead><tr>',
         *(f"<th><button type=button>{_text(name.replace('_', ' '))}</button></th>" for name in columns),
-        "</tr></thead><tbody></tbody></table>",
+        "</tr></thead><tbody></tbody></table></div>",
         f'<script type="application/json" id="names">{_data(columns)}</script>',
         f'<script type="application/json" id="rows">{_data(found)}</script>',
-        f"<script>{_SCRIPT}</script></body></html>\n",
+        f"<script>{SCRIPT}</script></body></html>\n",
     ]
     return "\n".join(parts)
 
@@ -122,24 +93,62 @@ def _data(value: object) -> str:
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _verdicts(counts: dict[str, int]) -> list[str]:
+def _verdicts(audit: Audit) -> list[str]:
+    counts, share = audit.counts(), audit.cause_share()
     whole = max(counts["hosts"], 1)
+    shown = [name for name in VERDICTS if counts[name] or name != ACCEPTED]
     bar = "".join(
         f'<span class="{_CLASSES[name]}" style="width:{100 * counts[name] / whole:.3f}%"></span>'
-        for name in VERDICTS
+        for name in shown
         if counts[name]
     )
-    key = "".join(f'<span class="{_CLASSES[name]}"></span>{name}: {counts[name]:,}' for name in VERDICTS)
-    return [f'<div class="bar" role="img" aria-label="Hosts by verdict">{bar}</div>', f'<p class="key">{key}</p>']
+    key = " ".join(f'<b><span class="{_CLASSES[name]}"></span>{_SHOWN[name]}: {counts[name]:,}</b>' for name in shown)
+    told = [] if share is None else [f"{100 * share:.1f} % of the hosts that could be read have a cause to fix"]
+    told += [f"on {counts['errors']:,} of them it is confirmed"] if counts["errors"] else []
+    by = f"Rules: {rules_stamp.packs(audit.kb)}; digest {rules_stamp.digest(audit.kb)}"
+    return [
+        f"<p>{_text(', '.join(told))}</p>" if told else "",
+        f'<div class="bar" role="img" aria-label="Hosts by verdict">{bar}</div>',
+        f'<p class="key">{key}</p>',
+        f"<p class=more>{_text(by)}</p>",
+    ]
 
 
-def _causes(audit: Audit, hosts: int) -> list[str]:
-    causes = audit.causes()
-    if not causes:
+def _grid(causes: list[Cause]) -> list[str]:
+    """Which types have which causes, as a picture: the darker a field, the more hosts."""
+    by_type: dict[str, int] = {}
+    for cause in causes:
+        for group in cause.groups:
+            by_type[group.type] = by_type.get(group.type, 0) + len(group.hosts)
+    types = sorted(by_type, key=lambda name: (-by_type[name], name))[:GRID_TYPES]
+    if len(causes) < 2 or len(types) < 2:
         return []
-    made = ["<h2>Causes</h2><table><thead><tr><th>status<th>cause<th>hosts<th>share<th>types and hosts</tr></thead>"]
-    made += [_cause(one, hosts) for one in causes]
-    return [*made, "</table>"]
+    most = max(len(group.hosts) for cause in causes for group in cause.groups)
+    head = "".join(f"<th>{_text(name)}" for name in types)
+    other = f"<p class=more>and {len(by_type) - len(types):,} more types</p>" if len(by_type) > len(types) else ""
+    made = [f'<h2>Where</h2><div class="wide"><table class="grid"><thead><tr><th>hosts{head}</tr></thead>']
+    for cause in causes:
+        hosts = {group.type: len(group.hosts) for group in cause.groups}
+        made.append(f"<tr><td>{_go(cause.id)}{''.join(_field(hosts.get(name, 0), most) for name in types)}</tr>")
+    return [*made, f"</table></div>{other}"]
+
+
+def _field(hosts: int, most: int) -> str:
+    """A field of the picture; its number is readable on each of its shades."""
+    return f'<td style="background:rgba(242,118,109,{0.2 + 0.8 * hosts / most:.2f})">{hosts:,}' if hosts else "<td>"
+
+
+def _go(name: str) -> str:
+    """A name that filters the findings by it."""
+    return f'<button type=button class="go" data-words="{_text(name)}">{_text(name)}</button>'
+
+
+def _causes(causes: list[Cause], hosts: int) -> list[str]:
+    if not causes:
+        return ["<p>No host has a cause to fix.</p>"] if hosts else ["<p>There was no host to judge.</p>"]
+    heads = "<th>status<th>cause, proof, what to do first<th>hosts<th>share<th>types and hosts"
+    made = [f'<h2>Causes</h2><table class="stack"><thead><tr>{heads}</tr></thead>']
+    return [*made, *(_cause(one, hosts) for one in causes), "</table>"]
 
 
 def _cause(one: Cause, hosts: int) -> str:
@@ -148,13 +157,36 @@ def _cause(one: Cause, hosts: int) -> str:
         + (" …" if len(group.hosts) > 8 else "")
         for group in one.groups[:12]
     )
-    example = f"<br><i>{_text(one.example)}</i>" if one.example else ""
-    width = max(2, round(160 * one.hosts / max(hosts, 1)))
+    proof = f"<br><i>{_text(one.proof)}</i>" if one.proof else ""
+    step = f"<br>Do first: {_text(one.example.step)}" if one.example.step else ""
+    more = [f"{number:,} {word}" for number, word in ((one.confirmed, "confirmed"), (one.new, "new")) if number]
+    told = f"<br>{'<br>'.join(more)}" if more and (one.new or one.confirmed < one.hosts) else ""
+    width = max(2, round(100 * one.hosts / max(hosts, 1)))
     return (
-        f'<tr class="{_text(one.status)}"><td>{_text(one.status)}'
-        f"<td><b>{_text(one.id)}</b><br>{_text(one.says)}{example}"
-        f'<td>{one.hosts:,}<td><span class="share" style="width:{width}px"></span><td>{groups}</tr>'
+        f'<tr class="{_text(one.status)}"><td class="word">{_text(one.status)}'
+        f"<td>{_go(one.id)}<br>{_text(one.says)}{proof}{step}"
+        f'<td class="word" data-is="hosts:">{one.hosts:,}{told}'
+        f'<td><span class="track"><span class="share" style="width:{width}px"></span></span><td>{groups}</tr>'
     )
+
+
+def _unsure(audit: Audit) -> list[str]:
+    """The hosts of which nothing decides, by what was seen of them instead."""
+    if not audit.counts()[UNSURE]:
+        return []
+    made = [
+        "<h2>Cannot tell</h2><p>Neither shown to be at fault nor shown to be sound; --explain HOST tells what to read "
+        'next.</p><table class="stack"><thead><tr><th>hosts<th>what was seen<th>hosts</tr></thead>'
+    ]
+    for name, hosts in (found := audit.unsure()):
+        spec = audit.kb.conclusions.get(name)
+        seen = (
+            f"<b>{_text(name)}</b><br>{_text(say(spec.collect) or say(spec.says))}" if spec else "nothing that decides"
+        )
+        shown = _text(", ".join(hosts[:20])) + (" …" if len(hosts) > 20 else "")
+        made.append(f'<tr><td class="word" data-is="hosts:">{len(hosts):,}<td>{seen}<td>{shown}</tr>')
+    left = audit.counts()[UNSURE] - sum(len(hosts) for _, hosts in found)
+    return [*made, "</table>", f"<p>{left:,} of tables, which are counted and not listed</p>" if left else ""]
 
 
 def _changes(audit: Audit) -> list[str]:
@@ -189,7 +221,10 @@ def _use(audit: Audit) -> list[str]:
     found = [one for one in audit.use if one.count.judged]
     if not found:
         return []
-    made = ["<h2>Use of GPUs</h2><table><thead><tr><th>GPUs<th>idle, little to do, in use<th>type, cost</tr></thead>"]
+    made = [
+        "<h2>Use of GPUs</h2><table class=stack><thead><tr><th>GPUs<th>idle, little to do, in use<th>type, cost</tr>"
+        "</thead>"
+    ]
     for one in found[:MOST_ROWS]:
         count = one.count
         parts = (("broken", count.idle), ("tell", count.small), ("fine", count.judged - count.idle - count.small))
@@ -211,10 +246,14 @@ def _undecided(audit: Audit) -> list[str]:
     found = audit.undecided()
     if not found:
         return []
-    made = ["<h2>Could not be judged</h2><table><thead><tr><th>hosts<th>cause<th>what could not be read</tr></thead>"]
+    made = [
+        "<h2>Could not be judged</h2><table class=stack><thead><tr><th>hosts<th>cause<th>what could not be read</tr>"
+        "</thead>"
+    ]
     for name, number in found:
         why = [(n, fact, reason) for (about, fact, reason), n in audit.unread.items() if about == name]
         told = "<br>".join(f"{n:,} {_text(fact)}: {_text(reason)}" for n, fact, reason in sorted(why, reverse=True)[:6])
+        told = told or "what was read leaves it possible"
         says = _text(say(audit.kb.conclusions[name].says))
-        made.append(f"<tr><td>{number:,}<td><b>{_text(name)}</b><br>{says}<td>{told}</tr>")
+        made.append(f"<tr><td data-is=hosts:>{number:,}<td><b>{_text(name)}</b><br>{says}<td>{told}</tr>")
     return [*made, "</table>"]

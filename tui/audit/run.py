@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from gpuwhy.engine.diagnose import proof_of
+from gpuwhy.engine.diagnose import proof_and_step
 from gpuwhy.engine.fleet import STATUS_OF, folded, judge_hosts
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.peers import Medians, Member, Peers, base_of, has_peers, judge_peers, members
@@ -18,13 +18,12 @@ from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
-from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Finding, Host
+from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Example, Finding, Host
 from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
 
 PORTION = 400
-EXAMPLES = 20
 _NEVER = 9
 
 Progress = Callable[[int], object]
@@ -290,20 +289,21 @@ def _unread(collected: Collected, possible: Iterable[str], absent: Iterable[Abse
     return found
 
 
-def examples(audit: Audit, fleet: Fleet, kept: Mapping[str, tuple[str, FactBase]]) -> dict[str, str]:
-    """For the first causes, a host and the sentence that proves it; `kept`: by cause, facts of a host of a table."""
+def examples(audit: Audit, fleet: Fleet, kept: Mapping[str, tuple[str, FactBase]]) -> dict[str, Example]:
+    """For every cause a host, the sentence that proves it there, and what to do first; `kept`: by cause, facts of a
+    host whose files do not tell them: of a table, of a server, or compared with other hosts."""
     by_name = {one.name: one for one in fleet.hosts}
-    found: dict[str, str] = {}
-    for cause, host in audit.worst()[:EXAMPLES]:
-        worst = by_name.get(host)
-        name, base = kept.get(cause, ("", None)) if worst is None else (worst.name, _facts_of(audit.kb, worst))
-        says = proof_of(audit.kb, base, cause) if base is not None else ""
-        if not says and cause in kept:  # it rests on a comparison with other hosts, which its own files do not hold
-            name, base = kept[cause]
-            says = proof_of(audit.kb, base, cause)
-        if says:
-            found[cause] = f"{name}: {says}"
-    return found
+    return {cause: _example(audit.kb, cause, by_name.get(host), kept.get(cause)) for cause, host in audit.worst()}
+
+
+def _example(kb: KnowledgeBase, cause: str, worst: HostFiles | None, kept: tuple[str, FactBase] | None) -> Example:
+    step = ""
+    for name, base in (("", None) if worst is None else (worst.name, _facts_of(kb, worst)), kept or ("", None)):
+        if base is not None:
+            says, step = proof_and_step(kb, base, cause)
+            if says:  # else it rests on a comparison with other hosts, which its own files do not hold
+                return Example(name, says, step)
+    return Example("", "", step or proof_and_step(kb, FactBase.of(()), cause)[1])
 
 
 def _facts_of(kb: KnowledgeBase, host: HostFiles) -> FactBase | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuwhy.kb.texts import say
-from gpuwhy.tui.audit.model import BROKEN, Audit, Cause, Finding
+from gpuwhy.tui.audit.model import ACCEPTED, BROKEN, CAUSE, SOUND, UNSURE, Audit, Cause, Finding
 from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import visible, wrapped
 
 WIDTH = 80
+FULL_CAUSES = 2
+OVERVIEW_ROWS = 15
 HOSTS_SHOWN = 8
 ROWS_SHOWN = 12
 REASONS_SHOWN = 3
@@ -17,10 +19,11 @@ REASONS_SHOWN = 3
 
 def render(audit: Audit) -> str:
     """The report, 80 columns wide."""
-    lines = [*_head(audit)]
-    for cause in audit.causes():
+    causes = audit.causes()
+    lines = [*_head(audit), *_overview(causes)]
+    for cause in causes:
         lines += ["", *_cause(cause)]
-    for part in (_changes, _waived, _use, _normal, _undecided, _broken, _notes):
+    for part in (_changes, _waived, _unsure, _use, _normal, _undecided, _broken, _notes):
         found = list(part(audit))
         if found:
             lines += ["", *found]
@@ -35,22 +38,39 @@ def count(number: int, thing: str) -> str:
 def _head(audit: Audit) -> Iterator[str]:
     counts = audit.counts()
     yield f"{count(counts['hosts'], 'host')}, {count(counts['gpus'], 'GPU')}"
-    judged = counts["hosts"] - counts[BROKEN]
-    share = f" ({100 * counts['cause'] / judged:.1f} % of those judged)" if judged else ""
-    yield f"  {counts['cause']:>7,}  with a cause to fix{share}: {counts['errors']:,} confirmed"
-    yield f"  {counts['nothing to fix']:>7,}  with nothing to fix"
-    yield f"  {counts['cannot tell']:>7,}  cannot tell"
+    share = audit.cause_share()
+    told = "" if share is None else f" ({100 * share:.1f} % of those read): {counts['errors']:,} confirmed"
+    yield f"  {counts[CAUSE]:>7,}  with a cause to fix{told}"
+    if counts[ACCEPTED]:
+        yield f"  {counts[ACCEPTED]:>7,}  with accepted risks only"
+    yield f"  {counts[SOUND]:>7,}  with nothing to fix"
+    yield f"  {counts[UNSURE]:>7,}  cannot tell"
     yield f"  {counts[BROKEN]:>7,}  could not be read"
+
+
+def _overview(causes: list[Cause]) -> Iterator[str]:
+    """A line for each cause, where there are more than the first screen holds in full."""
+    if len(causes) <= FULL_CAUSES:
+        return
+    yield ""
+    for one in causes[:OVERVIEW_ROWS]:
+        new = f" ({one.new:,} new)" if one.new else ""
+        told = f"{one.status.upper():<11} {one.hosts:>7,}  {one.id}{new}  {one.says}"
+        yield told if len(told) <= WIDTH else told[: WIDTH - 1].rstrip() + "…"
+    if len(causes) > OVERVIEW_ROWS:
+        yield f"           and {count(len(causes) - OVERVIEW_ROWS, 'more cause')}, all below"
 
 
 def _cause(cause: Cause) -> Iterator[str]:
     gpus = f", {count(cause.gpus, 'GPU')}" if any(one.entities for group in cause.groups for one in group.hosts) else ""
     yield from wrapped(f"{cause.id}  {cause.says}", f"{cause.status.upper():<11} ", " " * 12, WIDTH)
-    sure = sum(one.status == "confirmed" for group in cause.groups for one in group.hosts)
-    mixed = f", {sure:,} confirmed" if 0 < sure < cause.hosts else ""
-    yield f"            {count(cause.hosts, 'host')}{mixed}{gpus}"
-    if cause.example:
-        yield from wrapped(cause.example, "            ", "            ", WIDTH)
+    mixed = f", {cause.confirmed:,} confirmed" if 0 < cause.confirmed < cause.hosts else ""
+    new = f", {cause.new:,} new" if cause.new else ""
+    yield f"            {count(cause.hosts, 'host')}{mixed}{new}{gpus}"
+    if cause.proof:
+        yield from wrapped(cause.proof, "            ", "            ", WIDTH)
+    if cause.example.step:
+        yield from wrapped(cause.example.step, "  do        ", "            ", WIDTH)
     for group in cause.groups[:ROWS_SHOWN]:
         yield from wrapped(f"{group.type}: {_names(group.hosts)}", f"  {len(group.hosts):>7,}  ", " " * 13, WIDTH)
     if len(cause.groups) > ROWS_SHOWN:
@@ -85,6 +105,34 @@ def _waived(audit: Audit) -> Iterator[str]:
         yield f"ACCEPTED    {count(len(found), 'finding')}"
     for one in found[:ROWS_SHOWN]:
         yield from wrapped(f"{one.conclusion}  {one.host}: {one.waived}", "            ", "            ", WIDTH)
+
+
+def _unsure(audit: Audit) -> Iterator[str]:
+    """The hosts of which nothing decides, by what was seen of them instead, and what would tell more."""
+    number = audit.counts()[UNSURE]
+    if not number:
+        return
+    yield f"CANNOT TELL  {count(number, 'host')}, neither shown to be at fault nor shown to be sound"
+    listed = 0
+    for name, hosts in audit.unsure():
+        listed += len(hosts)
+        says = f"{name}: {_wanted(audit, name)}" if name else "nothing that was read decides"
+        shown = ", ".join(hosts[:HOSTS_SHOWN]) + (
+            f" and {len(hosts) - HOSTS_SHOWN:,} more" if len(hosts) > HOSTS_SHOWN else ""
+        )
+        yield from wrapped(shown, f"  {len(hosts):>7,}  ", " " * 11, WIDTH)
+        yield from wrapped(says, " " * 13, " " * 13, WIDTH)
+    if number > listed:
+        yield f"  {number - listed:>7,}  of tables, which are counted and not listed"
+    yield from wrapped(
+        "--explain HOST shows what is known of one, and what to read next", "  do        ", " " * 12, WIDTH
+    )
+
+
+def _wanted(audit: Audit, name: str) -> str:
+    """What to collect where the evidence is of this kind; else what it is."""
+    spec = audit.kb.conclusions[name]
+    return say(spec.collect) or say(spec.says)
 
 
 def _use(audit: Audit) -> Iterator[str]:
@@ -129,8 +177,9 @@ def _undecided(audit: Audit) -> Iterator[str]:
     if found:
         yield "COULD NOT BE JUDGED  hosts, cause, and which reading could not be taken why"
     for name, number in found[:ROWS_SHOWN]:
-        yield f"  {number:>7,}  {name}"
         reasons = sorted((-hosts, fact, why) for (about, fact, why), hosts in audit.unread.items() if about == name)
+        told = name if reasons else f"{name}  {say(audit.kb.conclusions[name].says)}"
+        yield from wrapped(told, f"  {number:>7,}  ", " " * 13, WIDTH)
         for hosts, fact, why in reasons[:REASONS_SHOWN]:
             yield from wrapped(f"{fact}: {why}", f"  {-hosts:>11,}  ", " " * 17, WIDTH)
     if len(found) > ROWS_SHOWN:

@@ -18,8 +18,9 @@ from gpuwhy.kb.facts import HOST, Absent, Fact, FactBase, Origin, OriginKind, gp
 from gpuwhy.kb.load import load
 from gpuwhy.probes.artefacts.read import gather
 from gpuwhy.probes.fleet_inputs import find_fleet, stem
-from gpuwhy.tui.audit.model import Audit
+from gpuwhy.tui.audit.model import Audit, Finding, Host
 from gpuwhy.tui.audit.run import run
+from gpuwhy.tui.audit.text import render
 from gpuwhy.tui.cli import main
 from gpuwhy.tui.exit_codes import of
 
@@ -97,6 +98,30 @@ def test_the_table_says_what_is_wrong_within_80_columns(fleet: Path) -> None:
     assert lines[0] == "7 hosts, 8 GPUs"
     assert any(line.startswith("CONFIRMED   hardware.gpu-lost") for line in lines)
     assert any(line.split(maxsplit=1) == ["1", "p4d.24xlarge: bad-1 (gpu 1)"] for line in lines)
+
+
+def test_every_cause_has_a_proof_and_what_to_do_first(fleet: Path) -> None:
+    causes = json.loads(audit(fleet, "--format", "json").output)["causes"]
+    assert {one["id"]: (one["example"], one["next"]) for one in causes} == {
+        "hardware.gpu-lost": ("bad-1: the driver says that the GPU is lost", "Power-cycle the machine, or replace it")
+    }
+    assert "  do        Power-cycle the machine, or replace it" in audit(fleet).output
+
+
+def test_hosts_of_which_nothing_decides_are_named_with_what_to_do(fleet: Path) -> None:
+    lines = audit(fleet).output.splitlines()
+    assert "        3  cannot tell" in lines
+    assert "        3  ok-0, ok-1, ok-2" in lines
+    assert any("--explain HOST" in line for line in lines)
+
+
+def test_the_first_screen_names_every_cause() -> None:
+    kb = load()
+    ids = sorted(name for name, one in kb.conclusions.items() if one.kind == "cause")[:5]
+    findings = tuple(Finding(f"h{n}", name, "cause", "confirmed") for n, name in enumerate(ids))
+    lines = render(Audit(kb, {one.host: Host(one.host) for one in findings}, findings)).splitlines()
+    assert all(any(name in line for line in lines[:24]) for name in ids)
+    assert max(map(len, lines)) <= 80
 
 
 def test_one_host_is_explained_by_its_diagnosis(fleet: Path) -> None:

@@ -99,3 +99,11 @@ def test_a_column_of_another_type_than_its_fact_is_not_used(rows: Any, tmp_path:
 def test_event_codes_without_a_number_give_no_xid() -> None:
     told = Fact("gpu.xid_event_codes", "none", None, gpu(0), Origin(OriginKind.MEASURED, "nvml"))
     assert list(of_xids(load(), FactBase.of([told]))) == []
+
+
+def test_a_table_of_sound_hosts_only_has_nothing_to_fix(tmp_path: Path) -> None:
+    path = tmp_path / "sound.parquet"
+    row = {"host": "a", "gpu": 0, "gpu.utilization_share": 0.0, "gpu.sm_clock_megahertz": 210.0}
+    row |= {"gpu.sm_clock_max_megahertz": 1980.0, "gpu.performance_state": 8, "gpu.power_watts": 70.0}
+    polars.DataFrame([row]).write_parquet(path)
+    assert audit(path).exit_code == 0
