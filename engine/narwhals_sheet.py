@@ -1,7 +1,7 @@
-"""A table of any kind that Narwhals takes, PySpark's among them, and the expressions of the rules over its columns.
+"""A table of any kind that Narwhals takes, and the expressions of the rules over its columns.
 
 The same functions as `sheet`, for tables that another engine computes: nothing is computed here. Only operations that
-Narwhals has for Polars and for PySpark are used.
+Narwhals has for all its engines are used.
 """
 
 from __future__ import annotations
@@ -9,23 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-DOT = "__"
-"""What stands for a dot in the names of columns, where dots have a meaning of their own."""
 _KINDS = (float, bool, str)
 
 
 class NarwhalsSheet:
     """Named expressions over a frame. What they are is told where `sheet.Sheet` has the same functions."""
 
-    def __init__(self, frame: Any, columns: Mapping[str, str] | None = None) -> None:
-        """`columns`: what columns of the frame are named here, as PySpark computes with no names that have dots."""
+    def __init__(self, frame: Any) -> None:
         import narwhals
 
         self._nw = narwhals
         self._frame: Any = narwhals.from_native(frame)
-        self._dotless = columns is not None
-        schema = self._frame.collect_schema()
-        self._schema = {(columns or {}).get(name, name): dtype for name, dtype in schema.items()}
+        self._schema = dict(self._frame.collect_schema().items())
         self._names = set(self._schema)
         some = self.col(next(iter(self._schema)))
         never = some.is_null() & ~some.is_null()
@@ -52,11 +47,7 @@ class NarwhalsSheet:
 
     def col(self, name: str) -> Any:
         """What is bound to a name now."""
-        return self._nw.col(self.column_name(name))
-
-    def column_name(self, name: str) -> str:
-        """What the frame calls it."""
-        return name.replace(".", DOT) if self._dotless else name
+        return self._nw.col(name)
 
     def lit(self, value: float | bool | str | int) -> Any:
         """A constant."""
@@ -109,7 +100,7 @@ class NarwhalsSheet:
 
     def over(self, how: str, value: Any, keys: tuple[str, ...]) -> Any:
         """An aggregate (max, min, mean, median, sum, count) over the known values of rows with equal keys."""
-        made = getattr(value, how)().over(*[self.column_name(one) for one in keys])
+        made = getattr(value, how)().over(*keys)
         return self.number(made) if how == "count" else made
 
     def of_only_row(self, value: Any) -> Any:
@@ -121,12 +112,12 @@ class NarwhalsSheet:
     def bind(self, columns: Mapping[str, Any]) -> None:
         """Gives names to expressions; a name that was bound now means the new one."""
         if columns:
-            self._frame = self._frame.with_columns(**{self.column_name(name): one for name, one in columns.items()})
+            self._frame = self._frame.with_columns(**columns)
             self._names |= set(columns)
 
     def drop(self, *names: str) -> None:
         """Forgets names."""
-        self._frame = self._frame.drop(*[self.column_name(one) for one in names])
+        self._frame = self._frame.drop(*names)
         self._names -= set(names)
 
     def reading(self, name: str) -> Any:

@@ -7,6 +7,7 @@ write it, and its own checksum holds; otherwise the files are read and checked a
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,6 +95,24 @@ def load_stack(stack: tuple[Path, ...], cache_folder: Path | None = None) -> Kno
         cache.write(_rules_file(cached_in, digest), *pack(kb, sources))
     _remember(stack, cached_in, digest, seen)
     return kb
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The knowledge of packs as it goes to other machines: an index (JSON) and texts, for `compiled.unpack`."""
+
+    index: str
+    texts: bytes
+    digest: str
+
+
+def carried(stack: tuple[Path, ...]) -> Carried:
+    """The knowledge of packs, to be made again on other machines. Raises `KnowledgeError`, as `load` does."""
+    contents = tuple(_contents(folder) for folder in stack)
+    digest = _digest(contents)
+    kept = cache.read(_rules_file(cache.default_folder(), digest))
+    index, texts = kept or pack(*_compile(stack, contents, digest))
+    return Carried(json.dumps(index), bytes(texts), digest)
 
 
 def _rules_file(cache_folder: Path, digest: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,27 @@ def _batches(frame: Any) -> Iterator[Any]:
         yield held
     if divided:
         yield polars.concat(divided, rechunk=True)
+
+
+def whole_hosts(batches: Iterable[Any], rows: int = 1 << 16) -> Iterator[Any]:
+    """Batches in which rows of one host stand together, joined to portions of about this many; no host is divided."""
+    import polars
+
+    held: list[Any] = []
+    wanted, count = rows, 0
+    for batch in batches:
+        held.append(batch)
+        count += len(batch)
+        if count < wanted:
+            continue
+        whole = polars.concat(held, rechunk=True)
+        start = _start_of_last(whole, whole.item(-1, HOST_COLUMN))
+        if start:
+            yield whole.head(start)
+        held, count = [whole.slice(start)], len(whole) - start
+        wanted = max(rows, 2 * count)
+    if count:
+        yield polars.concat(held, rechunk=True)
 
 
 def _cut(held: Any, batch: Any, last: str, divided: list[Any]) -> tuple[Any, Any]:

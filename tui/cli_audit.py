@@ -8,14 +8,14 @@ import time
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from gpuwhy.tui.audit.prometheus import prometheus_options
 from gpuwhy.tui.exit_codes import ExitCode
 from gpuwhy.tui.output import out
-from gpuwhy.tui.rules_option import fail, kb_option, knowledge, rules_option
+from gpuwhy.tui.rules_option import fail, kb_option, packs, rules_option
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 POLARS = "polars"
 MASTERS = ("spark://", "local", "yarn", "k8s://", "mesos://")
 FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
+
+
+class Cluster(NamedTuple):
+    """A Spark cluster: its master, the paths it reads, and the folders of the packs that it judges by."""
+
+    master: str
+    paths: tuple[str, ...]
+    folders: tuple[Path, ...]
 
 
 @click.command()
@@ -95,7 +103,7 @@ def audit(
     _check(paths, asked["url"], engine)
     if form == "parquet" and out is None and sys.stdout.isatty():
         fail("Parquet is nothing for a terminal", "name a file with --out")
-    kb = knowledge(rules, revision)
+    kb, folders = packs(rules, revision)
     of_spark = paths if engine != POLARS and explain is None else ()
     fleet = find_fleet(() if of_spark else paths, kb.facts)
     scraped = _scraped(kb, asked) if asked["url"] else None
@@ -103,7 +111,7 @@ def audit(
         from gpuwhy.tui.audit.explained import explain_host
 
         context.exit(explain_host(kb, fleet, scraped, explain, _bar))
-    made = _audit(kb, fleet, scraped, waivers, baseline, (engine, of_spark))
+    made = _audit(kb, fleet, scraped, waivers, baseline, Cluster(engine, of_spark, folders))
     _show(made, form, out)
     context.exit(_status(made, fail_on))
 
@@ -123,8 +131,8 @@ def _check(paths: tuple[str, ...], url: str | None, engine: str) -> None:
         fail("auditing needs Polars and Narwhals", "pip install 'gpuwhy[fleet]'")
     if engine != POLARS and not engine.startswith(MASTERS):
         fail(f"no engine `{engine}`", "polars, or a Spark master: spark://host:7077, yarn, local[4]")
-    if engine != POLARS and find_spec("pyspark") is None:
-        fail("a Spark cluster needs PySpark", "pip install 'gpuwhy[spark]'")
+    if engine != POLARS and any(find_spec(one) is None for one in ("pyspark", "pyarrow", "pandas")):
+        fail("a Spark cluster needs PySpark and PyArrow", "pip install 'gpuwhy[spark]'")
 
 
 def _audit(
@@ -133,7 +141,7 @@ def _audit(
     scraped: Scraped | None,
     waivers: Path | None,
     baseline: Path | None,
-    of_spark: tuple[str, tuple[str, ...]],
+    cluster: Cluster,
 ) -> Audit:
     from gpuwhy.kb.records import replace
     from gpuwhy.tui.audit.run import examples, run
@@ -145,10 +153,8 @@ def _audit(
             from gpuwhy.tui.audit import prometheus
 
             prometheus.add_hosts(collected, scraped, partial(_advance, bar))
-        if of_spark[1]:
-            from gpuwhy.tui.audit import spark
-
-            spark.add_tables(collected, spark.session(of_spark[0]), of_spark[1], baseline is not None)
+        if cluster.paths:
+            _add_spark(collected, cluster, baseline is not None)
     made = collected.audit()
     if baseline is not None:
         made = _compared(made, baseline, collected)
@@ -157,6 +163,13 @@ def _audit(
 
         made = history.with_waivers(made, accepted, datetime.date.today())
     return replace(made, examples=examples(made, fleet, collected.kept))
+
+
+def _add_spark(collected: Collected, cluster: Cluster, with_names: bool) -> None:
+    from gpuwhy.kb.load import carried
+    from gpuwhy.tui.audit import spark
+
+    spark.add_tables(collected, spark.session(cluster.master), cluster.paths, carried(cluster.folders), with_names)
 
 
 def _accepted(waivers: Path, kb: KnowledgeBase) -> list[Waiver]:

@@ -110,8 +110,7 @@ def _held(judged: Judged, bad: Any) -> tuple[list[str], dict[int, str], Any]:
     of_hosts, of_rows = bad.arg_true(), groups.spread(bad).arg_true()
     numbers = polars.int_range(len(of_hosts), dtype=polars.UInt32, eager=True)
     hosts_of_rows = numbers[numbers.repeat_by(groups.sizes[of_hosts].cast(polars.UInt32)).explode()]
-    devices = judged.rows.get_column(DEVICE if DEVICE in judged.rows.columns else ORDER)[of_rows]
-    gpus = devices.cast(polars.String).cast(polars.Categorical)
+    gpus = _devices(judged)[of_rows].cast(polars.String).cast(polars.Categorical)
     of_gpus, nobody = gpus.to_physical().cast(polars.UInt32), polars.Series([None], dtype=polars.UInt32)
     conclusions: dict[str, int] = {}
     found = []
@@ -132,6 +131,14 @@ def _held(judged: Judged, bad: Any) -> tuple[list[str], dict[int, str], Any]:
     distinct = gpus.unique().drop_nulls()
     names = dict(zip(distinct.to_physical(), distinct.cast(polars.String), strict=True))
     return list(conclusions), names, _best(polars.concat(found))
+
+
+def _devices(judged: Judged) -> Any:
+    """The GPU of each row; where the table does not say, its place among the rows of the host."""
+    if DEVICE in judged.rows.columns:
+        return judged.rows.get_column(DEVICE)
+    order = judged.rows.get_column(ORDER)
+    return order - judged.groups.spread(judged.groups.first(order))
 
 
 _COLUMNS = ("host", "conclusion", "rank", "gpus")

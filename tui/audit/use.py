@@ -158,7 +158,11 @@ def uses(kb: KnowledgeBase, counts: dict[Type, Count]) -> tuple[Use, ...]:
         memory, busy = count.small_memory_bytes, count.small_busy_share
         smaller = offers.smaller(machine, region, memory, busy) if count.small else None
         found.append(Use(machine, name, region, count, idle, small, smaller))
-    return tuple(sorted(found, key=lambda one: (-_most(one), -one.count.idle, -one.count.small, one.machine)))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(one: Use) -> tuple[float, int, int, str, str, str]:
+    return -_most(one), -one.count.idle, -one.count.small, one.machine, one.gpu_name, one.region
 
 
 def _most(one: Use) -> float:

@@ -47,6 +47,27 @@ def test_every_kind_of_table_in_portions_of_any_size(
     assert any("nonsense" in note for note in document["notes"])
 
 
+@pytest.mark.parametrize("portion", [4, 1000])
+def test_gpus_without_a_number_are_counted_within_their_host(
+    rows: Any, tmp_path: Path, portion: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_tables, "ROWS", portion)
+    rows.drop("gpu").write_parquet(tmp_path / "fleet.parquet")
+    document = json.loads(audit(tmp_path / "fleet.parquet", "--format", "json").output)
+    lost = [one for one in document["findings"] if one["conclusion"] == "hardware.gpu-lost"]
+    assert [(one["host"], one["entities"]) for one in lost] == [(host, "gpu 1") for host in ("h00", "h10", "h20")]
+
+
+@pytest.mark.parametrize("wanted", [1, 5, 1000])
+@pytest.mark.parametrize("size", [1, 3, 60])
+def test_batches_are_joined_to_portions_of_whole_hosts(rows: Any, size: int, wanted: int) -> None:
+    batches = [rows.slice(first, size) for first in range(0, len(rows), size)]
+    portions = list(fleet_tables.whole_hosts(batches, wanted))
+    assert polars.concat(portions).equals(rows)
+    hosts = [name for one in portions for name in one.get_column("host").unique(maintain_order=True)]
+    assert hosts == [f"h{number:02}" for number in range(30)]  # none is in two portions
+
+
 def test_a_host_of_a_table_is_explained(rows: Any, tmp_path: Path) -> None:
     rows.write_parquet(tmp_path / "fleet.parquet")
     assert "gpu.lost = yes" in audit(tmp_path, "--explain", "h10").output
