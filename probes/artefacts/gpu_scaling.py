@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpuwhy.kb.facts import JOB, Entity
 from gpuwhy.kb.records import dataclass
+from gpuwhy.probes.artefacts import stated_scaling
 from gpuwhy.probes.artefacts.contract import Extract, Line, Reading, Text, TextFormat
-from gpuwhy.probes.artefacts.gpu_models import models
 from gpuwhy.probes.artefacts.lazy_pattern import later
 from gpuwhy.probes.artefacts.quantities import NUMBER, parse_number
 
 NAME = "gpu-scaling"
 LONGEST = 400
 MOST_ROWS = 40
-MOST_LINES = 300
-LONGEST_SENTENCE = 1_000
 
 _COUNT_COLUMN = later(
     r"(?i)^#?\s?(?:n(?:um(?:ber)?)?[ _-]?(?:of )?)?(?:gpus?|ranks?|cards?|devices?|world[ _-]?size|workers|nodes"
@@ -34,25 +32,6 @@ _TIME_COLUMN = later(
     r"|min)\b|time to train|total time"
 )
 _ROW_COUNT = later(r"(?i)^(?P<count>[1-9][0-9]{0,3})\s?(?:x\s?(?:[A-Z]{1,4}[0-9]{2,4}\w{0,12})?|gpus?|ranks?)?$")
-_STATED = later(
-    r"(?i)\b(?:speed-?up|scale-?up|scaling(?: factor)?)\b[^.\n]{0,60}?\b(?P<count>[2-9]|[1-9][0-9]{1,2}|two|four"
-    r"|eight)[ -]?gpus?\b"
-    r"[^\n]{0,80}?(?P<ratio>[0-9]{1,3}(?:\.[0-9]{1,3})?)\s?(?:x|×|times)"
-    r"|\b(?P<count2>[2-9]|[1-9][0-9]{1,2}|two|four|eight)[ -]?gpus?\b[^.\n]{0,60}?\b(?:speed-?up"
-    r"|scale-?up)\b[^\n]{0,40}?"
-    r"(?P<ratio2>[0-9]{1,3}(?:\.[0-9]{1,3})?)\s?(?:x|×|times)"
-)
-_WORDS = {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
-_COUNT = later(
-    r"(?i)(?<![\w.])(?P<count>[1-9][0-9]{0,3}|one|single|two|three|four|eight)(?: or \w{1,5})?(?:[ -]?x)?[ -]?"
-    r"(?:A?[A-Z]?[0-9]{2,4} )?(?P<unit>GPUs?|cards?|nodes?|machines?)\b"
-)
-_PACE = later(
-    rf"(?i)(?<![\w.])(?P<value>{NUMBER})\s?(?:(?:img|image|sample|token|tok|seq|sequence|example|frame)s?\s?)?"
-    r"(?:/\s?s(?:ec(?:ond)?)?\b|per second\b)(?P<each>\s?(?:/|per )\s?(?:GPU|card|device)\b)?"
-)
-_WISHED = later(r"(?i)\b(?:expect\w{0,3}|should|would|theor\w{1,7}|ideal\w{0,2}|linear)\b")
-_EACH = later(r"(?i)per[ _-](?:gpu|device|card)\b[^\n]{0,12}\Z")
 
 
 @dataclass(frozen=True)
@@ -67,7 +46,7 @@ class _Row:
 def scan(text: Text) -> Iterator[Extract]:
     """One extract; it claims no line, since other formats read the same ones."""
     rows = _best(list(_tables(text.lines)))
-    readings = [*_told(rows)] if rows else [*_stated(text.lines)] or [*_said(text.lines)]
+    readings = [*_told(rows)] if rows else [*stated_scaling.readings(text.lines)]
     if readings:
         yield Extract(NAME, tuple(readings))
 
@@ -144,67 +123,7 @@ def _told(rows: Sequence[_Row]) -> Iterator[Reading]:
             said,
             Entity("measurement", f"throughput of {row.count} GPUs", JOB),
         )
-    yield from _facts(most.count, most.throughput / one.throughput, most.line)
-
-
-def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
-    for line in lines:
-        lowered = line.text.lower() if len(line.text) <= LONGEST else ""
-        found = _STATED.search(line.text) if "speed" in lowered or "scal" in lowered else None
-        if found:
-            printed = found["count"] or found["count2"]
-            count = _WORDS.get(printed.lower()) or int(printed)
-            ratio = float(found["ratio"] or found["ratio2"])
-            if 0 < ratio <= 2 * count:
-                yield from _facts(count, ratio, line)
-                return
-
-
-def _said(lines: Sequence[Line]) -> Iterator[Reading]:
-    """Sentences that give one throughput for few and one for many: `40 images/s on one node, on two nodes 55`."""
-    for line in lines[:MOST_LINES]:
-        if len(line.text) > LONGEST_SENTENCE or not ("/" in line.text or "per second" in line.text.lower()):
-            continue
-        paces = _paces(line.text)
-        if len(paces) < 2 or len({name for _, name in models(line.text)}) > 1:
-            continue
-        for unit in ("gpu", "node"):
-            told = {count: rate for kind, count, rate in reversed(paces) if kind == unit}
-            if len(told) >= 2:
-                few, many = min(told), max(told)
-                speedup = told[many] / told[few]
-                said = line.text.strip()[:200]
-                if unit == "gpu":
-                    yield Reading("bench.scaling_gpu_count", many, line.number, said, JOB)
-                yield Reading("bench.scaling_speedup", speedup, line.number, said, JOB)
-                yield Reading("bench.scaling_efficiency_share", speedup * few / many, line.number, said, JOB)
-                return
-
-
-def _paces(text: str) -> list[tuple[str, int, float]]:
-    """For each throughput of a sentence: what was counted last before it, how many, and what all of them did."""
-    found: list[tuple[str, int, float]] = []
-    counts = list(_COUNT.finditer(text))
-    taken = 0
-    for pace in _PACE.finditer(text):
-        before = [one for one in counts if taken <= one.start() < pace.start()]
-        value = parse_number(pace["value"])
-        if not before or not value or _WISHED.search(text[max(taken, pace.start() - 40) : pace.start()]):
-            continue
-        each = pace["each"] or _EACH.search(text[taken : pace.start()])
-        for one in before:
-            count = _WORDS.get(one["count"].lower()) or int(one["count"])
-            unit = "gpu" if one["unit"].lower()[0] in "gc" else "node"
-            found.append((unit, count, value * (count if each else 1)))
-        taken = pace.end()
-    return found
-
-
-def _facts(count: int, speedup: float, line: Line) -> Iterator[Reading]:
-    said = line.text.strip()[:200]
-    yield Reading("bench.scaling_gpu_count", count, line.number, said, JOB)
-    yield Reading("bench.scaling_speedup", speedup, line.number, said, JOB)
-    yield Reading("bench.scaling_efficiency_share", speedup / count, line.number, said, JOB)
+    yield from stated_scaling.facts(most.count, most.throughput / one.throughput, most.line)
 
 
 FORMAT = TextFormat(
@@ -225,6 +144,11 @@ FORMAT = TextFormat(
         "scale-up",
         "nodes",
         "devices",
+        "单卡",
+        "双卡",
+        "多卡",
+        "张卡",
+        "加速比",
     ),
     scan,
 )

@@ -83,7 +83,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
         "m40", "p4", "titan")),
     Entry("gpu_digest", ("kernels", "launches")),
     Entry("gpu_scaling", ("gpus", "node", "gpu ", "gpu\t", "gpu|", "gpu,", "ranks", "world", "speedup", "speed-up",
-        "scaleup", "scale-up", "nodes", "devices")),
+        "scaleup", "scale-up", "nodes", "devices", "单卡", "双卡", "多卡", "张卡", "加速比")),
     Entry("gpu_metrics", ("dcgm_", "nvidia_smi_")),
     Entry("gpustat", ("mb |", "mb|", " mb")),
     Entry("hardware_messages", ("uncorrectable ecc", "eccuncorrectable", "ecc_uncorrectable", "ecc uncorrectable")),
