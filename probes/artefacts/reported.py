@@ -18,6 +18,7 @@ from gpuwhy.probes.artefacts.reported_wordings import REPORTS
 
 NAME = "reported-symptoms"
 HINTS = (
+    "busbw", "bus bandwidth",
     "load", "first", "initial", "wait", "data", "util", "memory", "vram", "epoch", "step", "iteration", "gpu",
     "nccl_p2p", "acs", "iommu", "hang", "stuck", "freez", "power cap", "power_cap", "mhz", "ram", "synchroni",
     "communicat", "allreduce", "all-reduce", "aggregation", "nccl", ".item(", ".cpu(", "exchange", "throttl", "hot",
@@ -53,6 +54,22 @@ _BUS = later(
     r"(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
     re.IGNORECASE,
 )
+_COLLECTIVE = later(r"\bnccl|\ball[-_ ]?(?:reduce|gather|to[-_ ]?all)|\breduce[-_]?scatter|\bbusbw\b")
+_BUS_OF_LARGE = (
+    later(
+        r"(?<!memory )(?<!avg )(?<!average )(?<!mean )(?<!expected )(?<!theoretical )(?<!ideal )\bbus ?(?:bandwidth|bw)\b"
+        r"(?: (?:of|in|for|with|on) (?:the )?(?:\w{1,16} ){1,3}?)?[^\n.:0-9]{0,24}?(?:is|was|of|at|only|reaches|:|=) "
+        r"(?:still |only |just |about |around |~ ?){0,2}"
+        r"(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
+        re.IGNORECASE,
+    ),
+    later(
+        r"\b(?:all_?reduce|all_?gather|reduce_?scatter|alltoall|nccl[-_ ]tests?|sendrecv|broadcast)(?:_perf)?\b"
+        r"(?:(?!expect|should|theor|ideal)[^\n.;0-9]){0,60}?(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|"
+        r"Gbps|GBps)(?: of)? bus ?(?:bandwidth|bw)\b",
+        re.IGNORECASE,
+    ),
+)
 _CHINESE = later(r"[\u4e00-\u9fff]")
 _WORDS = {"two": 2, "three": 3, "four": 4, "eight": 8}
 
@@ -78,12 +95,30 @@ def scan(text: Text) -> Iterator[Extract]:
         number = flow.number(pace.start())
         fact = "comm.bus_bandwidth_average_bytes_per_second"
         readings[fact] = Reading(fact, rate, number, sentence_of(whole, pace), JOB)
+    if "bus" in lowered and (large := _bus_of_large(whole, lowered)) is not None:
+        fact = "comm.bus_bandwidth_bytes_per_second"
+        rate = float(large["rate"]) * (1e9 if large["unit"].startswith("GB") else 1.25e8)
+        number = flow.number(large.start())
+        readings[fact] = Reading(fact, rate, number, sentence_of(whole, large), JOB, said=True)
     if "nccl" in lowered and (nodes := _told(_NODES, whole, lowered)):
         count = _WORDS.get(nodes["count"].lower()) or int(nodes["count"])
         number = flow.number(nodes.start())
         readings["comm.node_count"] = Reading("comm.node_count", count, number, sentence_of(whole, nodes), JOB)
     if readings:
         yield Extract(NAME, tuple(readings.values()), claimed=frozenset(claimed))
+
+
+def _bus_of_large(whole: str, lowered: str) -> re.Match[str] | None:
+    """The bus bandwidth that a text states; none where it states several that differ."""
+    if not _COLLECTIVE.search(lowered):
+        return None
+    told = [
+        found
+        for pattern in _BUS_OF_LARGE
+        for found in islice(pattern.finditer(whole), _MOST)
+        if observed(found, lowered, negative=False)
+    ]
+    return told[0] if len({found["rate"] for found in told}) == 1 else None
 
 
 def _first(report: Report, whole: str, lowered: str) -> re.Match[str] | None:
