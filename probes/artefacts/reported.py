@@ -57,8 +57,8 @@ _BUS = later(
 _COLLECTIVE = later(r"\bnccl|\ball[-_ ]?(?:reduce|gather|to[-_ ]?all)|\breduce[-_]?scatter|\bbusbw\b")
 _BUS_OF_LARGE = (
     later(
-        r"(?<!memory )(?<!avg )(?<!average )(?<!mean )(?<!expected )(?<!theoretical )(?<!ideal )\bbus ?(?:bandwidth|bw)\b"
-        r"(?: (?:of|in|for|with|on) (?:the )?(?:\w{1,16} ){1,3}?)?[^\n.:0-9]{0,24}?(?:is|was|of|at|only|reaches|:|=) "
+        r"(?<!memory )(?<!avg )(?<!average )(?<!mean )(?<!expected )(?<!theoretical )(?<!ideal )"
+        r"\bbus ?(?:bandwidth|bw)\b(?: (?:of|in|for|with|on) (?:the )?(?:\w{1,16} ){1,3}?)?[^\n.:0-9]{0,24}?(?:is|was|of|at|only|reaches|:|=) "
         r"(?:still |only |just |about |around |~ ?){0,2}"
         r"(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
         re.IGNORECASE,
