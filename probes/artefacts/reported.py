@@ -58,7 +58,8 @@ _COLLECTIVE = later(r"\bnccl|\ball[-_ ]?(?:reduce|gather|to[-_ ]?all)|\breduce[-
 _BUS_OF_LARGE = (
     later(
         r"(?<!memory )(?<!avg )(?<!average )(?<!mean )(?<!expected )(?<!theoretical )(?<!ideal )"
-        r"\bbus ?(?:bandwidth|bw)\b(?: (?:of|in|for|with|on) (?:the )?(?:\w{1,16} ){1,3}?)?[^\n.:0-9]{0,24}?(?:is|was|of|at|only|reaches|:|=) "
+        r"\bbus ?(?:bandwidth|bw)\b(?: (?:of|in|for|with|on) (?:the )?(?:\w{1,16} ){1,3}?)?"
+        r"[^\n.:0-9]{0,24}?(?:is|was|of|at|only|reaches|:|=) "
         r"(?:still |only |just |about |around |~ ?){0,2}"
         r"(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
         re.IGNORECASE,
