@@ -6,6 +6,7 @@ folder argument, each folder in it is a host with all the files below; of a coll
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -93,12 +94,12 @@ def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet
     """The hosts and tables behind paths. What cannot be opened is among `broken`, never an error."""
     fleet = Fleet()
     found: dict[tuple[str, str], list[Path | Slice]] = {}
+    seen: set[str] = set()
     for argument in arguments:
-        path = Path(argument)
-        if not path.exists():
-            fleet.broken.append(Broken(argument, "no such file or folder"))
-            continue
-        for place, host, file in _of_folder(path) if path.is_dir() else [(str(path.parent), stem(path.name), path)]:
+        for place, host, file in _named(argument, fleet.broken):
+            if (whole := os.path.abspath(file)) in seen:
+                continue
+            seen.add(whole)
             if is_table(file, specs):
                 fleet.tables.append(file)
             else:
@@ -106,6 +107,25 @@ def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet
                     found.setdefault((place, own), []).append(part)
     fleet.hosts = list(_unique(found))
     return fleet
+
+
+def _named(argument: str, broken: list[Broken]) -> Iterator[tuple[str, str, Path]]:
+    """Place, host and file of everything that an argument names; that it names nothing, or cannot be, is broken."""
+    paths = [Path(argument)]
+    if not paths[0].exists() and glob.has_magic(argument):
+        paths = [Path(one) for one in sorted(glob.glob(argument))]
+    if not paths or not paths[0].exists():
+        broken.append(Broken(argument, "no such file or folder"))
+        return
+    for path in paths:
+        if not path.is_dir():
+            yield str(path.parent), stem(path.name), path
+            continue
+        told = len(broken)
+        files = list(_of_folder(path, broken))
+        if not files and len(broken) == told:
+            broken.append(Broken(str(path), "a folder without files"))
+        yield from files
 
 
 def stem(name: str) -> str:
@@ -135,7 +155,7 @@ def is_table(path: Path, specs: Mapping[str, FactSpec]) -> bool:
 
 def read_host(host: HostFiles, specs: Mapping[str, FactSpec]) -> HostFacts | Broken:
     """The facts of a host, read as a diagnosis of the same files reads them; or why there are none."""
-    failed = _not_collected(host)
+    failed = not_collected(host)
     if failed is not None:
         return failed
     try:
@@ -183,19 +203,36 @@ def _node_name(line: bytes, number: int) -> str:
     return named[1].decode("utf-8", "replace")
 
 
-def _of_folder(folder: Path) -> Iterator[tuple[str, str, Path]]:
+def _of_folder(folder: Path, broken: list[Broken]) -> Iterator[tuple[str, str, Path]]:
     """Place, host and file of everything below a folder, in the order of names."""
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+    try:
+        entries = sorted(os.scandir(folder), key=lambda one: one.name)
+    except OSError as error:
+        broken.append(Broken(str(folder), f"cannot be read: {error.strerror}"))
+        return
+    for entry in entries:
         if entry.name.startswith("."):
             continue
-        if entry.is_file():
+        if entry.is_dir():
+            yield from ((str(folder), entry.name, file) for file in _of_host(entry, broken))
+        elif entry.is_file():
             yield str(folder), stem(entry.name), Path(entry.path)
-        elif entry.is_dir():
-            yield from ((str(folder), entry.name, file) for file in _below(Path(entry.path)))
+        elif entry.is_symlink():
+            broken.append(Broken(stem(entry.name), "a link to a file that is not there"))
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    for base, folders, names in os.walk(folder):
+def _of_host(folder: os.DirEntry[str], broken: list[Broken]) -> list[Path]:
+    """The files of a host that has a folder; that there are none, or that they cannot be listed, is broken."""
+    refused: list[OSError] = []
+    files = list(_below(Path(folder.path), refused))
+    if not files:
+        says = f"cannot be read: {refused[0].strerror}" if refused else "a folder without files"
+        broken.append(Broken(folder.name, says))
+    return files
+
+
+def _below(folder: Path, refused: list[OSError]) -> Iterator[Path]:
+    for base, folders, names in os.walk(folder, onerror=refused.append):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         yield from (Path(base) / name for name in sorted(names) if not name.startswith("."))
 
@@ -211,7 +248,7 @@ def _unique(found: Mapping[tuple[str, str], list[Path | Slice]]) -> Iterator[Hos
         yield HostFiles(name, tuple((str(one) if len(files) > 1 else one.name, one) for one in files))
 
 
-def _not_collected(host: HostFiles) -> Broken | None:
+def not_collected(host: HostFiles) -> Broken | None:
     """The reason that `collect` left for a host, if that is all there is."""
     path = host.files[0][1]
     if len(host.files) > 1 or isinstance(path, Slice) or not path.name.endswith(".failed.json"):

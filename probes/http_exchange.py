@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwhy.kb.records import dataclass
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ def exchange(
 ) -> Exchange:
     """Asks by GET, or by POST where there is something to `post`; certificates are checked.
 
+    `timeout` bounds every wait and, in seconds, the whole answer: one that trickles in for ever ends too.
     Raises `OSError` (with it `ssl.SSLError` and `TimeoutError`), `ValueError`, or `http.client.HTTPException`.
     """
     from http.client import HTTPConnection, HTTPSConnection
@@ -44,7 +52,20 @@ def exchange(
     try:
         connection.request("GET" if post is None else "POST", path, post, dict(headers))
         reply = connection.getresponse()
-        body = reply.read(most + 1)
-        return Exchange(reply.status, body, reply.length or 0, reply.getheader("Retry-After"))
+        told = reply.length
+        body = _read(reply, most + 1, time.monotonic() + timeout)
+        left = 0 if told is None else max(0, min(told, most + 1) - len(body))
+        return Exchange(reply.status, body, left, reply.getheader("Retry-After"))
     finally:
         connection.close()
+
+
+def _read(reply: HTTPResponse, most: int, until: float) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while size < most and (part := reply.read1(min(_PIECE, most - size))):
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > until:
+            raise TimeoutError
+    return b"".join(parts)

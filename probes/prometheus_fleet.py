@@ -165,7 +165,7 @@ def read(
 ) -> Iterator[HostFacts]:
     """What these hosts were like over the window. `told` gets warnings of the server.
 
-    Where it stops answering, the hosts that are left come with the reason. Raises `QueryError` where it refuses.
+    Where it stops answering or refuses to, the hosts that are left come with the reason.
     """
     size, at = PAGE_HOSTS, 0
     while at < len(wanted):
@@ -174,8 +174,6 @@ def read(
         try:
             yield from _page(page, found, part)
         except QueryError as error:
-            if error.kind is Kind.REFUSED:
-                raise
             yield from (HostFacts(one.name, failed=error.says) for one in wanted[at:])
             return
         finally:

@@ -33,6 +33,9 @@ BEARER, BASIC = "GPUWHY_PROMETHEUS_BEARER", "GPUWHY_PROMETHEUS_BASIC"
 """Environment variables with a token, and with `user:password`."""
 
 
+_LOG_IN = "--bearer-file takes a token, --basic-auth-file user:password"
+
+
 class Kind(str, Enum):
     """What a failure means for whoever asks: ask for less, ask later, ask otherwise, or do not ask at all."""
 
@@ -225,14 +228,18 @@ class Client:
         if len(body) > MAX_BYTES:
             raise QueryError(Kind.TOO_MUCH, f"an answer of more than {MAX_BYTES >> 20} MiB")
         if status in (401, 403):
-            raise QueryError(Kind.REFUSED, f"{self.server.shown} refuses access (status {status})")
+            raise QueryError(Kind.REFUSED, f"{self.server.shown} refuses access (status {status}): {_LOG_IN}")
         if 300 <= status < 400:
-            raise QueryError(Kind.REFUSED, f"{self.server.shown} sends elsewhere (status {status}): is there a log-in?")
+            raise QueryError(
+                Kind.REFUSED, f"{self.server.shown} sends elsewhere (status {status}), as a log-in does: {_LOG_IN}"
+            )
         if reply.left:
             raise _Again(Kind.TOO_MUCH, "the answer ended before its end")
         document = _document(body)
         if document is None and status == 200 and b"<html" in body[:2000].lower():
-            raise QueryError(Kind.REFUSED, f"{self.server.shown} answers with a web page: not Prometheus, or a log-in")
+            raise QueryError(
+                Kind.REFUSED, f"{self.server.shown} answers with a web page: not Prometheus, or a log-in: {_LOG_IN}"
+            )
         if status == 200 and document is None:
             raise _Again(Kind.TOO_MUCH, "an answer that is no JSON")
         if document is not None and document.get("status") == "success":

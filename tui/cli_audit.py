@@ -63,6 +63,11 @@ class Cluster(NamedTuple):
     help="An earlier report (--format parquet): tells what is new and what cleared.",
 )
 @click.option(
+    "--known-sound",
+    is_flag=True,
+    help="Nothing is wrong with these hosts: report every cause as a false alarm, with their rate.",
+)
+@click.option(
     "--engine",
     default="polars",
     show_default=True,
@@ -83,6 +88,7 @@ def audit(
     fail_on: str,
     waivers: Path | None,
     baseline: Path | None,
+    known_sound: bool,
     engine: str,
     rules: Path | None,
     revision: str | None,
@@ -98,6 +104,7 @@ def audit(
     Exit status: 0 nothing to fix, 1 a cause is confirmed or likely (see --fail-on), 2 unusable arguments, 3 some hosts
     could not be read or judged, and none has a cause.
     """
+    from gpuwhy.kb.records import replace
     from gpuwhy.probes.fleet_inputs import find_fleet
 
     _check(paths, asked["url"], engine)
@@ -106,20 +113,26 @@ def audit(
     kb, folders = packs(rules, revision)
     of_spark = paths if engine != POLARS and explain is None else ()
     fleet = find_fleet(() if of_spark else paths, kb.facts)
-    scraped = _scraped(kb, asked) if asked["url"] else None
+    scraped = _scraped(kb, asked, fleet, explain is not None or not paths) if asked["url"] else None
     if explain is not None:
         from gpuwhy.tui.audit.explained import explain_host
 
         context.exit(explain_host(kb, fleet, scraped, explain, _bar))
     made = _audit(kb, fleet, scraped, waivers, baseline, Cluster(engine, of_spark, folders))
-    _show(made, form, out)
+    _show(replace(made, known_sound=known_sound), form, out)
     context.exit(_status(made, fail_on))
 
 
-def _scraped(kb: KnowledgeBase, asked: dict[str, Any]) -> Scraped:
+def _scraped(kb: KnowledgeBase, asked: dict[str, Any], fleet: Fleet, alone: bool) -> Scraped | None:
+    """The hosts of the server; where it cannot be asked beside other inputs, that is a row of the report."""
+    from gpuwhy.probes.fleet_inputs import Broken
     from gpuwhy.tui.audit import prometheus
 
-    return prometheus.find(kb, asked)
+    found = prometheus.find(kb, asked, alone)
+    if not isinstance(found, Broken):
+        return found
+    fleet.broken.append(found)
+    return None
 
 
 def _check(paths: tuple[str, ...], url: str | None, engine: str) -> None:
@@ -144,7 +157,7 @@ def _audit(
     cluster: Cluster,
 ) -> Audit:
     from gpuwhy.kb.records import replace
-    from gpuwhy.tui.audit.run import examples, run
+    from gpuwhy.tui.audit.run import add_twice, examples, run
 
     accepted = _accepted(waivers, kb) if waivers is not None else []
     with _bar(len(fleet.hosts) + _rows(fleet) + (len(scraped) if scraped is not None else 0)) as bar:
@@ -155,6 +168,7 @@ def _audit(
             prometheus.add_hosts(collected, scraped, partial(_advance, bar))
         if cluster.paths:
             _add_spark(collected, cluster, baseline is not None)
+    add_twice(collected, len(fleet.tables))
     made = collected.audit()
     if baseline is not None:
         made = _compared(made, baseline, collected)

@@ -65,6 +65,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
         "rules": rules_stamp.document(audit.kb),
         "counts": audit.counts(),
         "cause_share": audit.cause_share(),
+        "false_alarm_share": audit.cause_share() if audit.known_sound else None,
         "causes": [
             {
                 "id": one.id,

@@ -12,7 +12,8 @@ from gpuwhy.engine.peers import Member, Peers, about_peers, has_peers, members, 
 from gpuwhy.kb.facts import FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import Gathered, UnusableInput, gather
-from gpuwhy.probes.fleet_inputs import Broken, Fleet, read_host
+from gpuwhy.probes.fleet_inputs import Broken, Fleet, not_collected, read_host
+from gpuwhy.probes.fleet_tables import HOST_COLUMN, read_whole, scan
 from gpuwhy.tui import exit_codes, explain, report_text
 from gpuwhy.tui.audit.tables import base_of, medians_of
 from gpuwhy.tui.exit_codes import ExitCode
@@ -24,6 +25,8 @@ from gpuwhy.tui.wording import wrapped
 if TYPE_CHECKING:
     from gpuwhy.tui.audit.prometheus import Fleet as Scraped
 
+NAMES_SHOWN = 5
+NAMES_SOUGHT = 50_000
 Bar = Callable[[int], AbstractContextManager[Any]]
 
 
@@ -32,6 +35,10 @@ def explain_host(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name:
 
     Hosts of files and tables are compared with all others, as the audit does; `bar` shows how far reading them is.
     """
+    unread = _unread(fleet, name)
+    if unread is not None:
+        out("\n".join(wrapped(f"{unread.host}: {unread.says}", "COULD NOT BE READ  ", " " * 12, 80)))
+        return ExitCode.CANNOT_TELL
     gathered = _gathered(kb, fleet, scraped, name)
     base = FactBase.of(gathered.facts, gathered.absent)
     report = Report(kb, gathered, diagnose(kb, base))
@@ -47,6 +54,14 @@ def explain_host(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name:
         return code
     out("\n".join(["", "COMPARED WITH OTHER HOSTS", *_proofs(compared)]))
     return ExitCode.CAUSE_FOUND if _causes(compared) else code
+
+
+def _unread(fleet: Fleet, name: str) -> Broken | None:
+    """Why there is nothing to read of a host of the fleet; None where there is."""
+    host = next((one for one in fleet.hosts if one.name == name), None)
+    if host is not None:
+        return not_collected(host)
+    return next((one for one in fleet.broken if one.host == name), None)
 
 
 def _proofs(report: Report) -> list[str]:
@@ -99,9 +114,7 @@ def _gathered(kb: KnowledgeBase, fleet: Fleet, scraped: Scraped | None, name: st
     if found is None and scraped is not None and (read := _of_prometheus(scraped, name)) is not None:
         return read
     if found is None:
-        _unknown(
-            [*(one.name for one in fleet.hosts), *(scraped.found.hosts.by_name if scraped is not None else ())], name
-        )
+        _unknown(_names(fleet, scraped), name)
     base, table = found
     return Gathered(tuple(base.facts()), (), ((table, "table of facts"),))
 
@@ -112,5 +125,19 @@ def _of_prometheus(scraped: Scraped, name: str) -> Gathered | None:
     return prometheus.gathered(scraped, name)
 
 
+def _names(fleet: Fleet, scraped: Scraped | None) -> list[str]:
+    """The hosts that could be meant, as far as they can be read."""
+    names = [one.name for one in fleet.hosts] + ([] if scraped is None else list(scraped.found.hosts.by_name))
+    for path in fleet.tables:
+        try:
+            with read_whole(path.name):
+                names += scan(path).select(HOST_COLUMN).unique().sort(HOST_COLUMN).collect().to_series().to_list()
+        except UnusableInput:
+            continue
+    return [one for one in names if one][:NAMES_SOUGHT]
+
+
 def _unknown(names: list[str], name: str) -> NoReturn:
-    fail(f"no host `{name}` in this fleet", close(name, names))
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    some = ", ".join(names[:NAMES_SHOWN]) + more
+    fail(f"no host `{name}` in this fleet", close(name, names) or (f"it has {some}" if names else "it has none"))

@@ -107,7 +107,8 @@ class Cause:
 @dataclass(frozen=True)
 class Audit:
     """Everything an audit found. `unread`: hosts by cause, fact, and why that could not be read; `unjudged`: hosts by
-    cause that no rule could judge for want of readings.
+    cause that no rule could judge for want of readings. `known_sound`: whoever asks knows that nothing is wrong, so
+    that every cause is a false alarm.
 
     Of tables only the hosts with a cause are among `hosts`. The others are in `counted` by verdict, what else is
     concluded about them in `others` (asserted) and `possible`, as numbers of hosts.
@@ -126,6 +127,7 @@ class Audit:
     possible: Mapping[str, int] = field(default_factory=dict)
     use: tuple[Use, ...] = ()
     unjudged: Mapping[str, int] = field(default_factory=dict)
+    known_sound: bool = False
 
     def causes(self) -> list[Cause]:
         """What is to be fixed, the most certain and most widespread first; what a cause explains is folded into it."""

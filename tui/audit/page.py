@@ -10,6 +10,7 @@ from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.documents import rows
 from gpuwhy.tui.audit.model import ACCEPTED, BROKEN, UNSURE, VERDICTS, Audit, Cause
 from gpuwhy.tui.audit.page_style import SCRIPT, STYLE
+from gpuwhy.tui.audit.text import false_alarms
 from gpuwhy.tui.audit.use import prices_told, told
 from gpuwhy.tui.wording import CONTROLS
 
@@ -54,7 +55,7 @@ def render(audit: Audit) -> str:
         f"<h1>{counts['hosts']:,} hosts, {counts['gpus']:,} GPUs</h1>",
         *_verdicts(audit),
         *_grid(causes),
-        *_causes(causes, counts["hosts"]),
+        *_causes(audit, causes),
         *_changes(audit),
         *_accepted(audit),
         *_unsure(audit),
@@ -105,6 +106,7 @@ def _verdicts(audit: Audit) -> list[str]:
     key = " ".join(f'<b><span class="{_CLASSES[name]}"></span>{_SHOWN[name]}: {counts[name]:,}</b>' for name in shown)
     told = [] if share is None else [f"{100 * share:.1f} % of the hosts that could be read have a cause to fix"]
     told += [f"on {counts['errors']:,} of them it is confirmed"] if counts["errors"] else []
+    told = [f"Known to be sound; false alarms: {false_alarms(audit)}"] if audit.known_sound else told
     by = f"Rules: {rules_stamp.packs(audit.kb)}; digest {rules_stamp.digest(audit.kb)}"
     return [
         f"<p>{_text(', '.join(told))}</p>" if told else "",
@@ -143,9 +145,11 @@ def _go(name: str) -> str:
     return f'<button type=button class="go" data-words="{_text(name)}">{_text(name)}</button>'
 
 
-def _causes(causes: list[Cause], hosts: int) -> list[str]:
+def _causes(audit: Audit, causes: list[Cause]) -> list[str]:
+    hosts = audit.counts()["hosts"]
     if not causes:
-        return ["<p>No host has a cause to fix.</p>"] if hosts else ["<p>There was no host to judge.</p>"]
+        none = "There was no host to judge." if not hosts else "No host could be read."
+        return [f"<p>{'No host has a cause to fix.' if audit.cause_share() is not None else none}</p>"]
     heads = "<th>status<th>cause, proof, what to do first<th>hosts<th>share<th>types and hosts"
     made = [f'<h2>Causes</h2><table class="stack"><thead><tr>{heads}</tr></thead>']
     return [*made, *(_cause(one, hosts) for one in causes), "</table>"]

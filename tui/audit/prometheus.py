@@ -20,6 +20,7 @@ from gpuwhy.tui.rules_option import fail
 if TYPE_CHECKING:
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.artefacts.read import Gathered
+    from gpuwhy.probes.fleet_inputs import Broken as Unread
     from gpuwhy.probes.prometheus_fleet import Found, HostFacts
     from gpuwhy.probes.prometheus_http import Client
     from gpuwhy.probes.prometheus_kept import Kept
@@ -90,28 +91,27 @@ class Fleet:
         return len(self.found.listed)
 
     def read(self, told: Callable[[str], object], only: str | None = None) -> Iterator[HostFacts]:
-        """The hosts, one after another; `only`: the one of this name. Ends the process where access is refused."""
+        """The hosts, one after another; `only`: the one of this name."""
         from gpuwhy.probes import prometheus_fleet
-        from gpuwhy.probes.prometheus_http import QueryError
 
         known = self.kept.hosts if self.kept is not None else {}
         wanted = [one for one in self.found.listed if only in (None, one.name)]
         yield from (known[one.name] for one in wanted if one.name in known)
         left = [one for one in wanted if one.name not in known]
-        try:
-            for one in prometheus_fleet.read(
-                self.client, self.found, self.mapping, self.window, self.kb.facts, left, told
-            ):
-                if self.kept is not None:
-                    self.kept.add(one)
-                yield one
-        except QueryError as error:
-            fail(error.says)
+        for one in prometheus_fleet.read(self.client, self.found, self.mapping, self.window, self.kb.facts, left, told):
+            if self.kept is not None:
+                self.kept.add(one)
+            yield one
 
 
-def find(kb: KnowledgeBase, asked: dict[str, Any]) -> Fleet:
-    """The hosts that the server of `--prometheus` knows. Ends the process where it cannot be asked."""
+def find(kb: KnowledgeBase, asked: dict[str, Any], alone: bool) -> Fleet | Unread:
+    """The hosts that the server of `--prometheus` knows, or why it told none.
+
+    Ends the process where what was asked is no question, and, if there is nothing else to audit (`alone`), where there
+    is no answer.
+    """
     from gpuwhy.probes import prometheus_fleet
+    from gpuwhy.probes.fleet_inputs import Broken
     from gpuwhy.probes.prometheus_http import AddressError, Client, QueryError, authorization, server
     from gpuwhy.probes.prometheus_kept import KeptError, resume
     from gpuwhy.probes.prometheus_targets import MappingError
@@ -131,7 +131,9 @@ def find(kb: KnowledgeBase, asked: dict[str, Any]) -> Fleet:
     except (AddressError, MappingError, KeptError) as error:
         fail(str(error))
     except QueryError as error:
-        fail(f"{asked['url']}: {error.says}")
+        if alone:
+            fail(error.says if asked["url"] in error.says else f"{asked['url']}: {error.says}")
+        return Broken(asked["url"], error.says)
     return Fleet(kb, client, mapping, over, found, kept)
 
 
@@ -156,11 +158,13 @@ def add_hosts(collected: Collected, fleet: Fleet, progress: Callable[[int], obje
     while portion := list(islice(hosts, _PORTION)):
         _judge(collected, portion)
         progress(len(portion))
+    collected.named.append([one.name for one in fleet.found.listed] + list(fleet.found.silent))
     for name, says in fleet.found.silent.items():
         collected.broken(Broken(name, says))
     if not fleet.found.listed:
         collected.notes.append(
             f"{fleet.client.server.shown} has no metrics of dcgm-exporter, nvidia_gpu_exporter or Triton in this time"
+            f"{' with these labels' if fleet.mapping.match else ''}: --since looks further back, --until ends elsewhere"
         )
     collected.notes += fleet.found.notes
     told = list(dict.fromkeys((*fleet.found.warnings, *warnings)))

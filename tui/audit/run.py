@@ -24,6 +24,7 @@ from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
 
 PORTION = 400
+NAMES_SHOWN = 5
 _NEVER = 9
 
 Progress = Callable[[int], object]
@@ -31,7 +32,7 @@ Progress = Callable[[int], object]
 
 @dataclass
 class Collected:
-    """What an audit found so far."""
+    """What an audit found so far. `seen`: columns with the names of hosts of tables; `named`: those of other inputs."""
 
     kb: KnowledgeBase
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Collected:
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     seen: list[Any] = field(default_factory=list)
+    named: list[list[str]] = field(default_factory=list)
     kept: dict[str, tuple[str, FactBase]] = field(default_factory=dict)
     counted: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
@@ -185,12 +187,27 @@ def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) ->
     collected = Collected(kb)
     for one in fleet.broken:
         collected.broken(one)
+    collected.named.append([one.name for one in fleet.hosts])
     waiting = iter(fleet.hosts)
     while portion := list(islice(waiting, PORTION)):
         bases = dict(_read(collected, portion, progress))
         add_judged(collected, bases)
     add_tables(collected, fleet.tables, progress)
     return collected
+
+
+def add_twice(collected: Collected, tables: int) -> None:
+    """Notes hosts that more than one input has: each counts for itself, as two machines of one name would."""
+    import polars
+
+    if sum(map(bool, collected.named)) + tables < 2:
+        return
+    names = polars.concat([polars.Series(one, dtype=polars.String) for one in collected.named] + collected.seen)
+    twice = names.filter(names.is_duplicated()).unique().sort()
+    if len(twice):
+        told = "1 host is" if len(twice) == 1 else f"{len(twice):,} hosts are"
+        some = ", ".join(twice.head(NAMES_SHOWN).to_list()) + (" and others" if len(twice) > NAMES_SHOWN else "")
+        collected.notes.append(f"{told} in more than one input and counted in each: {some}")
 
 
 def _read(collected: Collected, portion: Iterable[HostFiles], progress: Progress) -> Iterator[tuple[str, FactBase]]:

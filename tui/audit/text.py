@@ -37,7 +37,8 @@ def count(number: int, thing: str) -> str:
 
 def _head(audit: Audit) -> Iterator[str]:
     counts = audit.counts()
-    yield f"{count(counts['hosts'], 'host')}, {count(counts['gpus'], 'GPU')}"
+    none = "" if counts["hosts"] else ": there was nothing to judge"
+    yield f"{count(counts['hosts'], 'host')}, {count(counts['gpus'], 'GPU')}{none}"
     share = audit.cause_share()
     told = "" if share is None else f" ({100 * share:.1f} % of those read): {counts['errors']:,} confirmed"
     yield f"  {counts[CAUSE]:>7,}  with a cause to fix{told}"
@@ -46,6 +47,19 @@ def _head(audit: Audit) -> Iterator[str]:
     yield f"  {counts[SOUND]:>7,}  with nothing to fix"
     yield f"  {counts[UNSURE]:>7,}  cannot tell"
     yield f"  {counts[BROKEN]:>7,}  could not be read"
+    if audit.known_sound:
+        yield from wrapped(false_alarms(audit), "FALSE ALARMS  ", " " * 12, WIDTH)
+
+
+def false_alarms(audit: Audit) -> str:
+    """How many hosts of a fleet known to be sound are said to have a cause to fix."""
+    counts, share = audit.counts(), audit.cause_share()
+    if share is None:
+        return "no host could be read"
+    read = counts["hosts"] - counts[BROKEN]
+    told = f"{counts[CAUSE]:,} of {count(read, 'host')} that could be read ({100 * share:.1f} %)"
+    told += f": {counts['errors']:,} confirmed, {counts['warnings']:,} likely"
+    return f"{told}; of {counts[UNSURE]:,} nothing decides"
 
 
 def _overview(causes: list[Cause]) -> Iterator[str]:

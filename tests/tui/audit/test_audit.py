@@ -220,3 +220,61 @@ def test_results_with_a_line_for_each_node_are_a_host_each(tmp_path: Path) -> No
     assert [each.host for group in caused[0].groups for each in group.hosts] == ["vm-3"]
     proof = audit("--explain", "vm-3", tmp_path).output
     assert "12.0 GB/s" in proof
+
+
+def test_what_holds_nothing_is_a_row_and_a_file_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "facts"
+    (folder / "bare").mkdir(parents=True)
+    write(folder, "bad-1", lost=True)
+    write(folder, "ok-1")
+    (folder / "gone.xml").symlink_to(tmp_path / "nowhere.xml")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    given = (folder, "facts/bad-1.facts.json", "facts/*.json", "empty", "nothing-*")
+    document = json.loads(audit(*given, "--format", "json").output)
+    says = {row["host"]: row["says"] for row in document["findings"] if row["verdict"] == "broken"}
+    assert says == {
+        "bare": "a folder without files",
+        "gone": "a link to a file that is not there",
+        "empty": "a folder without files",
+        "nothing-*": "no such file or folder",
+    }
+    assert document["counts"]["hosts"] == 6
+    assert document["counts"]["gpus"] == 4
+
+
+def test_a_host_of_two_inputs_is_told(fleet: Path, tmp_path: Path) -> None:
+    import polars
+
+    table = tmp_path / "table.parquet"
+    polars.DataFrame({"host": ["ok-1", "other"], "gpu": [0, 0], "gpu.utilization_share": [0.0, 0.0]}).write_parquet(
+        table
+    )
+    notes = json.loads(audit(fleet, table, "--format", "json").output)["notes"]
+    assert "1 host is in more than one input and counted in each: ok-1" in notes
+    assert not json.loads(audit(table, "--format", "json").output)["notes"]
+
+
+def test_why_a_host_could_not_be_read_is_its_explanation(fleet: Path) -> None:
+    found = audit(fleet, "--explain", "gone")
+    assert found.exit_code == 3
+    assert "COULD NOT BE READ  gone: was not collected: no route to it" in found.output
+
+
+def test_hosts_that_could_be_meant_are_named(tmp_path: Path) -> None:
+    import polars
+
+    table = tmp_path / "table.parquet"
+    polars.DataFrame({"host": ["rack7-1", "rack7-2"], "gpu": [0, 0]}).write_parquet(table)
+    assert "did you mean rack7-1" in audit(table, "--explain", "rack71").output
+    assert "it has rack7-1, rack7-2" in audit(table, "--explain", "?").output
+
+
+def test_the_rate_of_false_alarms_of_a_fleet_that_is_known_to_be_sound(fleet: Path) -> None:
+    # 7 hosts, 3 of them cannot be read; of the 4 that can, one has a cause
+    found = audit(fleet, "--known-sound")
+    says = "FALSE ALARMS  1 of 4 hosts that could be read (25.0 %): 1 confirmed, 0 likely; of 3 nothing decides"
+    assert says in " ".join(found.output.split(" ")).replace("\n            ", " ")
+    assert json.loads(audit(fleet, "--known-sound", "--format", "json").output)["false_alarm_share"] == 0.25
+    assert json.loads(audit(fleet, "--format", "json").output)["false_alarm_share"] is None
+    assert "false alarms: 1 of 4 hosts" in audit(fleet, "--known-sound", "--format", "html").output

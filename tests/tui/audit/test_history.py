@@ -197,7 +197,7 @@ def test_the_page_says_where_the_causes_are_what_to_do_and_which_hosts_nothing_d
 
 def test_the_page_of_no_host_and_of_no_cause_say_so(hosts: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert "There was no host to judge." in audit(tmp_path / "empty", "--format", "html").output
+    assert "No host could be read." in audit(tmp_path / "empty", "--format", "html").output
     (hosts / "bad-1.facts.json").unlink()
     assert "No host has a cause to fix." in audit(hosts, "--format", "html").output
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from gpuwhy.probes import prometheus_http
 from tests.tui.audit.fake_prometheus import Reply, error, server, sound
-from tests.tui.audit.test_audit import audit
+from tests.tui.audit.test_audit import audit, write
 
 pytest.importorskip("polars")
 AT = ("--since", "1h", "--until", "2026-09-21T14:20:00Z")
@@ -121,8 +125,6 @@ def test_answers_that_are_cut_off_are_not_taken_for_whole() -> None:
 
 
 def test_a_server_that_hangs_is_given_up_in_time() -> None:
-    from threading import Event
-
     ended = Event()
 
     def answer(path: str, asked: dict[str, str]) -> Reply:
@@ -140,8 +142,6 @@ def test_a_server_that_hangs_is_given_up_in_time() -> None:
 
 
 def test_a_server_that_hangs_for_good_is_not_asked_for_every_host() -> None:
-    from threading import Event
-
     ended = Event()
     asked_for: list[str] = []
 
@@ -222,3 +222,61 @@ def test_a_mapping_that_cannot_be_used_is_told(text: str, tmp_path: Path) -> Non
     found = audit("--prometheus", "127.0.0.1:9", *AT, "--mapping", path)
     assert found.exit_code == 2
     assert "mapping.yaml" in found.output
+
+
+def test_a_server_that_is_away_is_a_row_beside_other_inputs(tmp_path: Path) -> None:
+    write(tmp_path, "bad-1", lost=True)
+    found = audit(tmp_path, "--prometheus", "127.0.0.1:9", *AT, "--format", "json")
+    document = json.loads(found.output)
+    assert found.exit_code == 1
+    assert rows(document)["127.0.0.1:9"][0] == "broken"
+    assert "cannot be reached" in rows(document)["127.0.0.1:9"][1]
+    assert rows(document)["bad-1"][0] == "cause"
+
+
+def test_access_that_ends_in_between_leaves_rows_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuwhy.probes import prometheus_fleet
+
+    monkeypatch.setattr(prometheus_fleet, "PAGE_HOSTS", 2)
+
+    def answer(path: str, asked: dict[str, str]) -> Reply:
+        return (401, b"") if path.endswith("/query") and "n3" in asked["query"] else sound(path, asked)
+
+    with server(answer) as address:
+        status, document = report(address)
+    assert status == 1
+    assert causes(document) == [("hardware.memory-errors", "n2")]
+    assert {host for host, told in rows(document).items() if told[0] == "broken"} == {"n3", "n4"}
+    assert "--bearer-file" in rows(document)["n3"][1]
+
+
+def test_an_answer_that_trickles_in_for_ever_is_given_up() -> None:
+    from gpuwhy.probes import http_exchange
+
+    with trickling() as port, pytest.raises(TimeoutError):
+        http_exchange.exchange("127.0.0.1", port, "/", {}, None, 0.3, 1 << 20)
+
+
+@contextmanager
+def trickling() -> Iterator[int]:
+    """The port of a server that sends a byte of its answer every tenth of a second, for a minute."""
+    ended = Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        line, _ = listener.accept()
+        with line, suppress(OSError):
+            line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 600\r\n\r\n")
+            for _ in range(600):
+                if ended.wait(0.1):
+                    return
+                line.sendall(b" ")
+
+    thread = Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield int(listener.getsockname()[1])
+    finally:
+        ended.set()
+        listener.close()
+        thread.join()
