@@ -36,6 +36,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("bandwidth_tests", ("bandwidthtest", "device bandwidth", "host bandwidth", "access peer device", "p2p=",
         "p2p connectivity", "peer access from", "peer-to-peer (p2p) access", "can_device_access_peer",
         "candeviceaccesspeer", "_by_dma", "_by_sm")),
+    Entry("bare_rows", ("mib /", "mib/", "mb /", "mb/")),
     Entry("collective_timeouts", ("collective", "last enqueued", "lagging rank", "missing ranks",
         "_mismatch", "clients joined",
         "socket has timed out", "watchdog", "by peer", "by remote peer", "connection", "barrier", "store->get",
