@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 import time
 from functools import partial
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gpuwhy.tui.audit.run import Collected
 
 POLARS = "polars"
+ROOMY_COLUMNS = 80
 MASTERS = ("spark://", "local", "yarn", "k8s://", "mesos://")
 FORMATS = ("table", "json", "html", "csv", "parquet", "sarif", "junit")
 
@@ -110,6 +112,8 @@ def audit(
     _check(paths, asked["url"], engine)
     if form == "parquet" and out is None and sys.stdout.isatty():
         fail("Parquet is nothing for a terminal", "name a file with --out")
+    if explain is not None and (form != "table" or out is not None):
+        fail("--explain prints text", "`gpuwhy diagnose FILE` writes the diagnosis of one host in other formats")
     kb, folders = packs(rules, revision)
     of_spark = paths if engine != POLARS and explain is None else ()
     fleet = find_fleet(() if of_spark else paths, kb.facts)
@@ -205,16 +209,27 @@ def _compared(made: Audit, baseline: Path, collected: Collected) -> Audit:
 
 
 def _bar(length: int) -> ProgressBar[str]:
-    """A progress bar with rate and remaining time on standard error, where that is a terminal."""
+    """A progress bar with rate and remaining time on standard error, where that is a terminal; it keeps to one line."""
     seen = sys.stderr.isatty()
+    columns = _columns()
+    label = "auditing hosts" if columns >= ROOMY_COLUMNS else "audit"
+    told = len(f"{label}  []  {length}/{length}  00:00:00  1,000,000/s") + 1
     return click.progressbar(
         length=length,
-        label="auditing hosts",
-        width=16,
-        show_pos=True,
+        label=label,
+        width=max(1, min(16, columns - told)),
+        show_pos=columns > told,
         item_show_func=lambda rate: rate,
         file=sys.stderr if seen else StringIO(),
     )
+
+
+def _columns() -> int:
+    """The columns of the terminal that shows errors."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return ROOMY_COLUMNS
 
 
 def _advance(bar: ProgressBar[str], number: int) -> None:

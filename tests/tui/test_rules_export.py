@@ -84,9 +84,21 @@ def test_names_choose_rules() -> None:
     assert {one["labels"]["rule"] for one in group["rules"] if "alert" in one} == {"sig.hardware.gpu-lost-xid"}
 
 
+def test_a_conclusion_chooses_its_rules() -> None:
+    group = yaml.safe_load(export("--prometheus", "hardware.gpu-lost").output)["groups"][0]
+    alerts = [one["labels"] for one in group["rules"] if "alert" in one]
+    assert {one["conclusion"] for one in alerts} == {"hardware.gpu-lost"}
+    assert "sig.hardware.gpu-lost-xid" in {one["rule"] for one in alerts}
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [((), "--prometheus"), (("--prometheus", "--tests", "t.yml"), "--out"), (("--prometheus", "sig.none"), "no rule")],
+    [
+        ((), "--prometheus"),
+        (("--prometheus", "--tests", "t.yml"), "--out"),
+        (("--prometheus", "sig.none"), "no rule"),
+        (("--prometheus", "sig.comm.hung-collective-said"), "--missing"),
+    ],
 )
 def test_what_cannot_be_done_is_told(arguments: tuple[str, ...], says: str) -> None:
     found = export(*arguments)

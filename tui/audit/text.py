@@ -131,10 +131,7 @@ def _unsure(audit: Audit) -> Iterator[str]:
     for name, hosts in audit.unsure():
         listed += len(hosts)
         says = f"{name}: {_wanted(audit, name)}" if name else "nothing that was read decides"
-        shown = ", ".join(hosts[:HOSTS_SHOWN]) + (
-            f" and {len(hosts) - HOSTS_SHOWN:,} more" if len(hosts) > HOSTS_SHOWN else ""
-        )
-        yield from wrapped(shown, f"  {len(hosts):>7,}  ", " " * 11, WIDTH)
+        yield from wrapped(_some(hosts), f"  {len(hosts):>7,}  ", " " * 11, WIDTH)
         yield from wrapped(says, " " * 13, " " * 13, WIDTH)
     if number > listed:
         yield f"  {number - listed:>7,}  of tables, which are counted and not listed"
@@ -201,13 +198,27 @@ def _undecided(audit: Audit) -> Iterator[str]:
 
 
 def _broken(audit: Audit) -> Iterator[str]:
-    found = [one for one in audit.hosts.values() if one.state == BROKEN]
+    """The hosts that could not be read, those of one reason together."""
+    found: dict[str, list[str]] = {}
+    for one in audit.hosts.values():
+        if one.state == BROKEN:
+            found.setdefault(one.says, []).append(one.name)
     if found:
-        yield f"COULD NOT BE READ  {count(len(found), 'host')}"
-    for one in found[:ROWS_SHOWN]:
-        yield from wrapped(f"{one.name}: {one.says}", "            ", "            ", WIDTH)
-    if len(found) > ROWS_SHOWN:
-        yield f"            and {len(found) - ROWS_SHOWN:,} more; --format csv lists all"
+        yield f"COULD NOT BE READ  {count(sum(map(len, found.values())), 'host')}"
+    reasons = sorted(found.items(), key=lambda item: -len(item[1]))
+    for says, hosts in reasons[:ROWS_SHOWN]:
+        if len(hosts) == 1:
+            yield from wrapped(f"{hosts[0]}: {says}", "            ", "            ", WIDTH)
+            continue
+        yield from wrapped(f"{says}: {_some(hosts)}", f"  {len(hosts):>7,}  ", " " * 12, WIDTH)
+    left = sum(len(hosts) for _, hosts in reasons[ROWS_SHOWN:])
+    if left:
+        yield f"            and {left:,} more; --format csv lists all"
+
+
+def _some(hosts: list[str]) -> str:
+    more = f" and {len(hosts) - HOSTS_SHOWN:,} more" if len(hosts) > HOSTS_SHOWN else ""
+    return ", ".join(hosts[:HOSTS_SHOWN]) + more
 
 
 def _notes(audit: Audit) -> Iterator[str]:

@@ -73,7 +73,7 @@ def own_rules(kb: KnowledgeBase) -> list[AnyRule]:
 
 
 def chosen(rules: list[AnyRule], names: Iterable[str]) -> list[AnyRule]:
-    """Those rules of these ids, patterns of ids (`sig.oom.*`), files or areas; all rules where no name is given.
+    """Those rules of these ids, patterns of ids (`sig.oom.*`), files, areas or conclusions; all where no name is given.
 
     Ends the process for a name that no rule has.
     """
@@ -90,6 +90,12 @@ def chosen(rules: list[AnyRule], names: Iterable[str]) -> list[AnyRule]:
 
 
 def _means(name: str, rule: AnyRule) -> bool:
+    from gpuwhy.kb.model import Fix, Signature
+
+    if isinstance(rule, (Fix, Signature)) and name in (
+        rule.conclusions if isinstance(rule, Fix) else (rule.concludes,)
+    ):
+        return True
     without = rule.id.rpartition(":")[2]
     if fnmatch.fnmatchcase(rule.id, name) or fnmatch.fnmatchcase(without, name) or without.split(".")[1] == name:
         return True

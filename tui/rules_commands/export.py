@@ -59,7 +59,8 @@ def export_command(
     """Write the rules that exporters give facts for as alert rules of Prometheus.
 
     Every fact is recorded, then alerts compare the records: of a rule one where its conclusion is confirmed (severity
-    critical) and one where it is likely (warning), as far as it can be. NAMES: rules or areas; all by default.
+    critical) and one where it is likely (warning), as far as it can be. NAMES: conclusions, rules or areas; all
+    by default.
     """
     from gpuwhy.tui.alerts.alerts import export, rules_document
     from gpuwhy.tui.alerts.recordings import recordings
@@ -75,6 +76,8 @@ def export_command(
     if missing:
         out("".join(f"{name}: {why}\n" for name, why in exported.missing.items()))
         return
+    if not exported.alerts:
+        fail("none of these rules can be an alert", "--missing says why")
     text = _head(exported) + _yaml(rules_document(kb, made, exported, hold))
     if path is None:
         out(text)

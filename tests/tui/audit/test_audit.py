@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gpuwhy.kb.facts import HOST, Absent, Fact, FactBase, Origin, OriginKind, gp
 from gpuwhy.kb.load import load
 from gpuwhy.probes.artefacts.read import gather
 from gpuwhy.probes.fleet_inputs import find_fleet, stem
+from gpuwhy.tui import cli_audit
 from gpuwhy.tui.audit.model import Audit, Finding, Host
 from gpuwhy.tui.audit.run import run
 from gpuwhy.tui.audit.text import render
@@ -278,3 +280,37 @@ def test_the_rate_of_false_alarms_of_a_fleet_that_is_known_to_be_sound(fleet: Pa
     assert json.loads(audit(fleet, "--known-sound", "--format", "json").output)["false_alarm_share"] == 0.25
     assert json.loads(audit(fleet, "--format", "json").output)["false_alarm_share"] is None
     assert "false alarms: 1 of 4 hosts" in audit(fleet, "--known-sound", "--format", "html").output
+
+
+def test_hosts_that_could_not_be_read_for_one_reason_stand_together() -> None:
+    hosts = {f"h{n:02}": Host(f"h{n:02}", "broken", says="no answer within 60 s") for n in range(10)}
+    lines = render(Audit(load(), hosts | {"x": Host("x", "broken", says="cut")}, ())).splitlines()
+    at = lines.index("COULD NOT BE READ  11 hosts")
+    assert lines[at + 1 :] == [
+        "       10  no answer within 60 s: h00, h01, h02, h03, h04, h05, h06, h07 and 2",
+        "            more",
+        "            x: cut",
+    ]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_the_progress_bar_keeps_to_one_line(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_audit, "_columns", lambda: columns)
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    with cli_audit._bar(1_000_000) as bar:
+        cli_audit._advance(bar, 400_000)
+        cli_audit._advance(bar, 600_000)
+    parts = re.split(r"[\r\n]", re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", shown.getvalue()))
+    assert "audit" in shown.getvalue()
+    assert max(map(len, parts)) < columns
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_explanation_of_a_host_is_text_only(fleet: Path) -> None:
+    assert audit(fleet, "--explain", "bad-1", "--format", "json").exit_code == 2
