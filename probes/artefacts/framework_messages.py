@@ -59,6 +59,16 @@ _MESSAGES = (
     ),
     _says(r"['\"]?\bcpu_offload['\"]?\s?[:=]\s?true\b|--cpu[-_]offload\b(?![ =]false)", job__offload=True),
     _says(r"\busing (?:16-?bit|bfloat16)\b[^\n]{0,24}\bautomatic mixed precision\b", job__mixed_precision=True),
+    _says(
+        r"^(?!\s{0,8}#)[^\n#?]{0,120}?\ballow_tf32['\"]?\s?(?:=|:|is)\s?False\b|\bset_float32_matmul_precision\(\s?['\"]highest['\"]"
+        r"|\bNVIDIA_TF32_OVERRIDE\s?[=:]\s?['\"]?0\b",
+        job__tf32_allowed=False,
+    ),
+    _says(
+        r"^(?!\s{0,8}#)[^\n#?]{0,120}?\ballow_tf32['\"]?\s?(?:=|:|is)\s?True\b"
+        r"|\bset_float32_matmul_precision\(\s?['\"](?:high|medium)['\"]",
+        job__tf32_allowed=True,
+    ),
     # Advice that frameworks give on tensor cores, on grids and on workers.
     _says(r"\bTensorFloat32 tensor cores\b[^\n]{0,80}\bavailable but not enabled\b", job__tensor_cores_offered=True),
     _says(r"\bhas Tensor Cores\. To properly utilize them\b", job__tensor_cores_offered=True),
@@ -90,6 +100,8 @@ _WORDS = (
     "grid size",
     "many workers",
     "cpuexecutionprovider",
+    "tf32",
+    "matmul_precision",
 )
 
 
