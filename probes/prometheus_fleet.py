@@ -83,6 +83,7 @@ def find(client: Client, mapping: LabelMap, over: Window) -> Found:
                 jobs.add(labels.get(JOB_LABEL, ""))
     _types(client, found, mapping.match, over)
     found.listed = found.hosts.finish()
+    found.notes += found.hosts.unused() if found.listed else ()
     found.silent = dict(_silent(client, found, mapping, over, jobs - {""}))
     if found.hosts.unjoined:
         some = ", ".join(sorted(found.hosts.unjoined)[:3])

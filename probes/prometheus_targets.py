@@ -6,7 +6,7 @@ each with its own IP. The label that names the host decides; without one, target
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,14 @@ class LabelMap:
     match: str = ""
     hosts: tuple[Named, ...] = ()
 
-    def named(self, name: str) -> Named | None:
-        """The first entry whose pattern the name fits."""
-        return next((one for one in self.hosts if fnmatchcase(name, one.like)), None)
+    def renamed(self, name: str) -> str:
+        """What the first entry that has a name for hosts like this one calls it; else the name itself."""
+        return next((one.name for one in self.hosts if one.name and fnmatchcase(name, one.like)), name)
+
+    def own_labels(self) -> list[str]:
+        """The labels that whoever asks named, beside those that are looked for anyway."""
+        usual = {*HOST_LABELS, *TYPE_LABELS, *REGION_LABELS}
+        return [one for one in (*self.host, *self.instance_type, *self.region) if one not in usual]
 
 
 _LISTS = {"host": HOST_LABELS, "instance_type": TYPE_LABELS, "region": REGION_LABELS}
@@ -70,7 +75,9 @@ def read_mapping(path: Path) -> LabelMap:
         raise MappingError(f"{path}: has other keys than labels, match, hosts")
     labels = plain.get("labels", {})
     if not isinstance(labels, dict) or set(labels) - set(_LISTS) or not all(map(_texts, labels.values())):
-        raise MappingError(f"{path}: labels takes lists of names for {', '.join(_LISTS)}")
+        other = sorted(map(str, set(labels) - set(_LISTS))) if isinstance(labels, dict) else []
+        told = f", not for {', '.join(other)}" if other else ""
+        raise MappingError(f"{path}: labels takes lists of names for {', '.join(_LISTS)}{told}")
     match, hosts = plain.get("match", ""), plain.get("hosts", [])
     if not isinstance(match, str) or not isinstance(hosts, list):
         raise MappingError(f'{path}: match is a text like cluster="a", hosts a list')
@@ -118,6 +125,8 @@ class Hosts:
         self._mapping = mapping
         self.by_name: dict[str, HostTargets] = {}
         self.unjoined: set[str] = set()
+        self.labels: set[str] = set()
+        self._was: dict[str, set[str]] = {}
         self._by_address: dict[str, str] = {}
         self._by_short: dict[str, set[str]] = {}
         self._seen: set[tuple[str, str, str]] = set()
@@ -125,6 +134,7 @@ class Hosts:
     def add(self, family: str, series: Iterable[Mapping[str, str]]) -> None:
         """Takes the targets of an exporter; families in the order of `FAMILIES`."""
         for labels in series:
+            self.labels.update(labels)
             instance = labels.get(INSTANCE, "")
             name = self.name_of(labels, family in NAMING)
             if not instance or not name:
@@ -146,19 +156,30 @@ class Hosts:
     def add_types(self, series: Iterable[Mapping[str, str]]) -> None:
         """Takes machine types and regions from the labels of Kubernetes nodes."""
         for labels in series:
+            self.labels.update(labels)
             host = self.by_name.get(self._known(self._renamed(labels.get("node", ""))))
             if host is not None:
                 host.instance_type = host.instance_type or _first(labels, self._mapping.instance_type)
                 host.region = host.region or _first(labels, self._mapping.region)
 
     def finish(self) -> list[HostTargets]:
-        """All hosts by name, with what the mapping says of them."""
+        """All hosts by name, with what the mapping says of them: of each matter the first entry that says something."""
         for one in self.by_name.values():
-            said = next((each for each in self._mapping.hosts if fits(each, one.name)), None)
-            if said is not None:
-                one.instance_type = said.instance_type or one.instance_type
-                one.region = said.region or one.region
+            said = [each for each in self._mapping.hosts if self._fits(each, one.name)]
+            one.instance_type = next((each.instance_type for each in said if each.instance_type), one.instance_type)
+            one.region = next((each.region for each in said if each.region), one.region)
         return sorted(self.by_name.values(), key=lambda one: one.name)
+
+    def unused(self) -> Iterator[str]:
+        """What was asked for and met nothing: labels that no series has, entries of the mapping like no host."""
+        yield from (f"no series has the label `{one}`" for one in self._mapping.own_labels() if one not in self.labels)
+        for entry in self._mapping.hosts:
+            if not any(self._fits(entry, name) for name in self.by_name):
+                yield f"no host is like `{entry.like}`, of which the mapping says something"
+
+    def _fits(self, entry: Named, name: str) -> bool:
+        """True if an entry of the mapping is about the host of this name, be it the old or the new one."""
+        return any(fnmatchcase(one, entry.like) for one in (name, *self._was.get(name, ())))
 
     def name_of(self, labels: Mapping[str, str], new: bool = False) -> str:
         """The host that a series is of: by a label that names it, else by its address.
@@ -173,8 +194,10 @@ class Hosts:
         return self._by_address.get(at) or name or self._renamed(at)
 
     def _renamed(self, name: str) -> str:
-        said = self._mapping.named(name) if name else None
-        return said.name if said is not None and said.name else name
+        made = self._mapping.renamed(name) if name else name
+        if made != name:
+            self._was.setdefault(made, set()).add(name)
+        return made
 
     def _known(self, label: str) -> str:
         """The host of this name; of a name without domain, the only host that begins with it, or the other way."""
@@ -183,11 +206,6 @@ class Hosts:
         close = self._by_short.get(short(label), set())
         only = next(iter(close)) if len(close) == 1 else ""
         return only if only and (short(only) == only or short(label) == label) else label
-
-
-def fits(entry: Named, name: str) -> bool:
-    """True if an entry of the mapping is about the host of this name, be it the old or the new one."""
-    return entry.name == name or (not entry.name and fnmatchcase(name, entry.like))
 
 
 def short(name: str) -> str:

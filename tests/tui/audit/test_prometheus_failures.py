@@ -280,3 +280,23 @@ def trickling() -> Iterator[int]:
         ended.set()
         listener.close()
         thread.join()
+
+
+def test_every_entry_of_a_mapping_that_is_like_a_host_counts_and_one_like_none_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(
+        'labels: {host: [rack, Hostname]}\nhosts:\n  - {like: "n*", instance_type: p4d.24xlarge}\n'
+        "  - {like: n2, name: rack1-1, instance_type: p5.48xlarge}\n  - {like: zz9, region: eu}\n",
+        "utf-8",
+    )
+    with server(sound) as address:
+        _, document = report(address, "--mapping", path)
+    assert causes(document) == [("hardware.memory-errors", "rack1-1")]
+    assert {row["host"]: row["instance_type"] for row in document["findings"]} == {
+        "n1": "p4d.24xlarge",
+        "rack1-1": "p4d.24xlarge",  # of each matter the first entry that says something
+        "n3": "p4d.24xlarge",
+        "n4": "p4d.24xlarge",
+    }
+    assert "no series has the label `rack`" in document["notes"]
+    assert any("no host is like `zz9`" in one for one in document["notes"])
