@@ -149,6 +149,7 @@ FORMAT = TextFormat(
         "多卡",
         "张卡",
         "加速比",
+        "卡的",
     ),
     scan,
 )

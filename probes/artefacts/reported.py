@@ -31,6 +31,7 @@ _MEANS: dict[str, tuple[str, Value]] = {
     "said.memory_failure": ("job.memory_failure", True),
     "said.fails_later": ("job.fails_at_start", False),
     "said.offloads": ("job.offload", True),
+    "said.full_precision": ("job.mixed_precision", False),
     "said.second_epoch_faster": ("job.second_epoch_faster", True),
 }
 """Reports that are the answer to a question the vocabulary already asks."""
@@ -43,9 +44,10 @@ _LONGEST = 100_000
 _MOST = 8
 """Matches of one pattern that are weighed."""
 _NODES = later(
-    r"\b(?:multi[- ]?nodes?[^\n.]{0,20}?|on|across|with|between|using|over|submitted an?|have)[ (]{1,2}"
+    r"(?:\b(?:multi[- ]?nodes?[^\n.]{0,20}?|on|across|with|between|using|over|submitted an?|have)[ (]{1,2}|"
+    r"(?:^|[,(:;])[ (]{0,2})"
     r"(?P<count>[2-9]|[1-9][0-9]{1,3}|two|three|four|eight)[- ](?:\w{1,10} )?(?:nodes?|machines|servers|hosts)\b",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _BUS = later(
     r"(?<!expected )(?<!theoretical )(?<!ideal )"
@@ -68,6 +70,11 @@ _BUS_OF_LARGE = (
         r"\b(?:all_?reduce|all_?gather|reduce_?scatter|alltoall|nccl[-_ ]tests?|sendrecv|broadcast)(?:_perf)?\b"
         r"(?:(?!expect|should|theor|ideal)[^\n.;0-9]){0,60}?(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|"
         r"Gbps|GBps)(?: of)? bus ?(?:bandwidth|bw)\b",
+        re.IGNORECASE,
+    ),
+    later(
+        r"(?<!理论)(?<!期望)(?:busbw|总线带宽)(?:(?!应|理论|期望)[^\n。0-9A-Za-z]){0,8}[\u4e00-\u9fff] ?"
+        r"(?P<rate>[0-9]{1,4}(?:\.[0-9]{1,4})?) ?(?P<unit>GB/s|Gb/s|Gbps|GBps)",
         re.IGNORECASE,
     ),
 )

@@ -113,6 +113,12 @@ REPORTS: tuple[Report, ...] = (
         near=r"被 ?(?:系统)?(?:杀|kill)|killed|oom.?killer|杀掉|杀死|崩溃|死机|重启|\b137\b",
     ),
     report(
+        "said.spans_machines",
+        r"nccl|busbw|多机|分布式|训练",
+        r"(?:跨(?:机|节点|主机)|双机|多机)(?:之间|间|的)?(?:通信|训练|带宽|测试|all-?reduce)",
+        r"(?:两|二|三|四|八|[2-9]|[1-9][0-9]) ?(?:台|个)(?:机器|服务器|节点|主机)(?:之间|间|上)?",
+    ),
+    report(
         "said.memory_kept",
         r"显存|gpu|nvidia-smi",
         rf"(?i)(?:停止|结束|中断|退出|kill|杀掉|关闭|ctrl){_GAP}{{0,20}}{_MEMORY}{_GAP}{{0,8}}(?:没有?|未|不|仍然?|还)(?:被)?"

@@ -33,6 +33,7 @@ _ALL_USED = (
     r"(?:(?:full|exhausted|used up|maxed(?: out)?|filled(?: up)?|saturated|out)\b|(?:9[5-9]|100) ?(?:%|percent)(?!\w))"
 )
 _KILLED = (
+    r"\b(?:session|notebook|kernel|runtime|instance|colab) (?:crash\w{0,3}|died|dies|restart\w{0,3})\b|"
     r"\b(?:is|was|gets?|got|being|been|are|were|process(?:es)?|script|job|training|run|workers?|kernel|session|pod|"
     r"container|it) (?:(?:is|was|gets?|got|being|been|also|then|often|always|just|simply|finally) ){0,3}"
     r"killed\b(?! by (?:me|us|hand))|"
@@ -155,6 +156,17 @@ REPORTS: tuple[Report, ...] = (
         r"(?:slow(?:er)?|fails?|errors?|no(?:t any)? (?:faster|speed-?up))\b",
     ),
     report(
+        "said.full_precision",
+        r"\b(?:train|infer|amp\b|mixed precision|fp32|gpu)",
+        r"\b(?:AMP|mixed[- ]precision(?: training)?|autocast) (?:is|was) (?:still |currently )?"
+        r"(?:off|disabled|not (?:used|enabled|on))\b",
+        r"\b(?:train(?:s|ed|ing)?|runs?|running|inference|everything|all)(?: is)?(?: run| done)? "
+        r"in (?:pure |plain |only )?"
+        r"(?:full precision|fp32|float32)\b(?! and| or| vs)",
+        r"\b(?:do|does|did|are|is)(?:n't| not) (?:use|using) (?:AMP|mixed[- ]precision|autocast)\b",
+        negative=True,
+    ),
+    report(
         "said.throttled_by_heat",
         r"\b(?:gpu|nvidia|geforce|titan|[rg]tx|tesla|quadro)",
         r"\bthrottl(?:es|ed|ing) (?:down )?[^\n.,;?]{0,90}?\b(?:temp(?:erature)?s?|thermal\w{0,2}|heat|hot|overheating|"
@@ -195,7 +207,7 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.host_memory_exhausted",
-        r"\b(?:train|epoch|process|script|job|container|pod|python|data)",
+        r"\b(?:train|epoch|process|script|job|container|pod|python|data|model|colab|notebook)",
         rf"{_HOST_MEMORY} {_UP_TO}{_ALL_USED}",
         r"\b(?:fill(?:s|ed|ing)?(?: up)?|exhaust(?:s|ed|ing)?|"
         r"(?:uses?|used|using|eats?|eating|takes?|consum(?:es?|ed|ing))"
@@ -213,7 +225,7 @@ REPORTS: tuple[Report, ...] = (
     ),
     report(
         "said.host_memory_exhausted",
-        r"\b(?:train|epoch|process|script|job|container|pod|python|data)",
+        r"\b(?:train|epoch|process|script|job|container|pod|python|data|model|colab|notebook)",
         r"\b(?:runs?|ran|running|goes|went) out of (?:host|system|CPU|main) (?:memory|RAM)\b(?![^\n.]{0,80}\?)",
         r"\b(?:runs?|ran|running) out of RAM\b(?![^\n.]{0,80}\?)",
     ),

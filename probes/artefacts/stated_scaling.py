@@ -37,7 +37,8 @@ _STATED = (
     ),
     later(
         r"(?P<count>[2-9]|[1-9][0-9]{1,2}|双|两|四|八)\s?(?:张|块)?(?:显)?(?:卡|GPU)[^\n。；0-9]{0,16}?"
-        r"(?:加速比|速度(?:只)?(?:有|是|为)?单卡的|(?:只)?(?:有|是|为|达到)单卡的)[^\n。；0-9]{0,8}"
+        r"(?:加速比|(?:速度|吞吐量?)?(?:只|仅)?(?:有|是|为|达到)?(?:单卡|单机(?P<few>[2-9]|[1-9][0-9])卡)的)"
+        r"[^\n。；0-9]{0,8}"
         r"(?P<ratio>[0-9]{1,3}(?:\.[0-9]{1,3})?)\s?(?:倍|x|X)?(?![0-9.%])"
     ),
 )
@@ -63,9 +64,10 @@ _SPAN = later(
 )
 _SPANS = {"小时": "h", "分钟": "min", "分": "min", "秒": "s"}
 _SAME_WORK = later(
-    r"(?i)(?<![A-Za-z])epochs?(?![A-Za-z])|\b(?:whole|total|full) (?:training|run)\b|一轮|每轮|轮次|总训练时间|训练完"
+    r"(?i)(?<![A-Za-z])epochs?(?![A-Za-z])|\b(?:whole|total|full) (?:training|run)\b|"
+    r"\btraining (?:takes|took|needs)\b|一轮|每轮|轮次|总训练时间|训练完"
 )
-_STEP = later(r"(?i)\b(?:steps?|iterations?|batch(?:es)?|it)\b|每步|迭代")
+_STEP = later(r"(?i)\b(?:steps?|iterations?|batch(?:es)?)\b|/\s?it\b|每步|迭代")
 _WISHED = later(r"(?i)\b(?:expect\w{0,3}|should|would|theor\w{1,7}|ideal\w{0,2}|linear)\b|理论|应该|期望|理想")
 _EACH = later(r"(?i)per[ _-](?:gpu|device|card)\b[^\n]{0,12}\Z|每(?:张|块)?卡[^\n]{0,8}\Z")
 
@@ -84,12 +86,12 @@ def readings(lines: Sequence[Line]) -> Iterator[Reading]:
     yield from [*_stated(lines)] or [*_said(lines)]
 
 
-def facts(count: int, speedup: float, line: Line) -> Iterator[Reading]:
-    """Readings of a speed-up on a number of GPUs against one."""
+def facts(count: int, speedup: float, line: Line, few: int = 1) -> Iterator[Reading]:
+    """Readings of a speed-up on a number of GPUs against one, or against `few`."""
     said = line.text.strip()[:200]
     yield Reading("bench.scaling_gpu_count", count, line.number, said, JOB)
     yield Reading("bench.scaling_speedup", speedup, line.number, said, JOB)
-    yield Reading("bench.scaling_efficiency_share", speedup / count, line.number, said, JOB)
+    yield Reading("bench.scaling_efficiency_share", speedup * few / count, line.number, said, JOB)
 
 
 def _number(printed: str) -> int:
@@ -101,7 +103,8 @@ def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
         cut = line.text if len(line.text) <= LONGEST else ""
         lowered = cut.lower()
         if not any(
-            word in lowered for word in ("speed", "scal", "faster", "as fast", "throughput of", "加速", "单卡的")
+            word in lowered
+            for word in ("speed", "scal", "faster", "as fast", "throughput of", "加速", "单卡的", "卡的")
         ):
             continue
         for pattern in _STATED:
@@ -109,8 +112,9 @@ def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
             if found is None or _WISHED.search(cut[max(0, found.start() - 40) : found.end()]):
                 continue
             count, ratio = _number(found["count"]), float(found["ratio"])
-            if 0 < ratio <= 2 * count and not _OTHER_THAN.search(cut[found.end() :]):
-                yield from facts(count, ratio, line)
+            few = int(found["few"]) if found.groupdict().get("few") else 1
+            if 0 < ratio * few <= 2 * count and few < count and not _OTHER_THAN.search(cut[found.end() :]):
+                yield from facts(count, ratio, line, few)
                 return
 
 

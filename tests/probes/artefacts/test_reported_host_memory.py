@@ -22,6 +22,7 @@ FACT = ("said.host_memory_exhausted", "job:this")
         "Pod restarts, exit code 137, memory of the container goes up to the 32Gi limit.",
         "the training job dies with exit code -9, system memory is exhausted",
         "The machine freezes in training; RAM usage goes up to 99%.",
+        "Loading the model eats all 30GB of RAM and Colab says: session crashed.",
         "训练几个小时后宿主机内存打满, 进程被杀掉, 显存只用了一半。",
         "数据加载时内存爆了，程序被kill",
         "系统内存占用率达到100%，训练进程被系统杀死",

@@ -23,6 +23,8 @@ from tests.probes.artefacts.helpers import scan, values
         ("单卡每秒处理 120 个样本, 双卡每秒 150 个样本", 2, 1.25),
         ("单卡一个epoch 10分钟, 双卡要 13分钟。", 2, 10 / 13),
         ("On one GPU an epoch takes 9 min, on 4 GPUs 6 min.", 4, 1.5),
+        ("With 8 GPUs training takes 5 hours, with one GPU it takes 9 hours.", 8, 1.8),
+        ("两台机器16卡训练, 吞吐只有单机8卡的1.1倍", 16, 1.1),
         ("单机8卡每张卡 100 张/秒，双机16卡每张卡 60 张/秒", 16, 16 * 60 / (8 * 100)),
     ],
 )
@@ -51,3 +53,8 @@ def test_the_speedup_that_a_sentence_gives(text: str, count: int, speedup: float
 )
 def test_sentences_that_compare_nothing(text: str) -> None:
     assert scan(FORMAT, text + "\n") == []
+
+
+def test_a_speedup_against_more_than_one_gpu() -> None:
+    found = values(scan(FORMAT, "两台机器16卡训练, 吞吐只有单机8卡的1.1倍\n"))
+    assert found["bench.scaling_efficiency_share", "job:this"] == pytest.approx(1.1 * 8 / 16)
