@@ -56,3 +56,41 @@ def test_rows_are_sorted_and_filtered_without_a_network(tmp_path: Path) -> None:
         asyncio.run(run())
     finally:
         browser.close()
+
+
+def test_the_page_fits_a_phone_counts_numbers_and_leads_from_a_cause_to_its_hosts(tmp_path: Path) -> None:
+    import polars
+
+    names = ["node-10", "node-9", "<img src=x onerror=alert(1)>", "n" * 300]
+    table = tmp_path / "table.parquet"
+    lost = [name != "node-9" for name in names]
+    failed = [name == "node-9" for name in names]
+    types = ["p5.48xlarge", "p4d.24xlarge"] * 2
+    rows = {"host": names, "gpu": [0] * 4, "gpu.lost": lost, "gpu.remap_failed": failed, "host.instance_type": types}
+    polars.DataFrame(rows).write_parquet(table)
+    path = tmp_path / "page.html"
+    path.write_text(audit(table, "--format", "html").output, "utf-8")
+    browser = Browser(tmp_path / "profile")
+
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            page, listening = await browser.open(session, path.as_uri())
+            while await page.run("document.readyState") != "complete" or not await page.run(HOSTS):
+                await asyncio.sleep(0.05)
+            await page.call(
+                "Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True
+            )
+            assert await page.run("document.documentElement.scrollWidth") <= 390
+            await page.run(CLICK)
+            found = await page.run(HOSTS)
+            assert found.index("node-9") < found.index("node-10")
+            assert "<img src=x onerror=alert(1)>" in found  # as text
+            await page.run("document.querySelector('.go[data-words=\"hardware.memory-errors\"]').click()")
+            assert set(await page.run(HOSTS)) == {"node-9"}
+            assert await page.run("document.images.length") == 0
+            listening.cancel()
+
+    try:
+        asyncio.run(run())
+    finally:
+        browser.close()
