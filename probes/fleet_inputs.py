@@ -101,12 +101,21 @@ def find_fleet(arguments: Iterable[str], specs: Mapping[str, FactSpec]) -> Fleet
                 continue
             seen.add(whole)
             if is_table(file, specs):
-                fleet.tables.append(file)
+                if shown(whole) == whole:
+                    fleet.tables.append(file)
+                else:  # which the readers of tables do not take
+                    fleet.broken.append(Broken(file.name, "a table with a path that is no UTF-8: name it otherwise"))
             else:
                 for own, part in _nodes_of(file) or [(host, file)]:
                     found.setdefault((place, own), []).append(part)
     fleet.hosts = list(_unique(found))
+    fleet.broken = [Broken(shown(one.host), shown(one.says)) for one in fleet.broken]
     return fleet
+
+
+def shown(name: str) -> str:
+    """A name of a file as text: bytes of it that are no UTF-8 are written as `\\xff`."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _named(argument: str, broken: list[Broken]) -> Iterator[tuple[str, str, Path]]:
@@ -245,7 +254,7 @@ def _unique(found: Mapping[tuple[str, str], list[Path | Slice]]) -> Iterator[Hos
         name = host if times[host] == 1 else f"{Path(place).resolve().name}/{host}"
         name = name if name not in taken else f"{place}/{host}"
         taken.add(name)
-        yield HostFiles(name, tuple((str(one) if len(files) > 1 else one.name, one) for one in files))
+        yield HostFiles(shown(name), tuple((shown(str(one) if len(files) > 1 else one.name), one) for one in files))
 
 
 def not_collected(host: HostFiles) -> Broken | None:

@@ -17,7 +17,7 @@ from gpuwhy.engine.signatures import rests_on
 from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
-from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host
+from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host, shown
 from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Example, Finding, Host
 from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
@@ -116,7 +116,7 @@ class Collected:
             self.hosts,
             tuple(self.findings),
             self.unread,
-            notes=tuple(self.notes),
+            notes=tuple(map(shown, self.notes)),
             counted=self.counted,
             others=self.others,
             possible=self.possible,

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -314,3 +315,20 @@ class Terminal(io.StringIO):
 
 def test_the_explanation_of_a_host_is_text_only(fleet: Path) -> None:
     assert audit(fleet, "--explain", "bad-1", "--format", "json").exit_code == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems have names of UTF-8 only")
+@pytest.mark.parametrize("form", ["table", "json", "html", "csv", "parquet", "sarif", "junit"])
+def test_names_that_are_no_utf8_are_told_and_end_nothing(form: str, tmp_path: Path) -> None:
+    folder = tmp_path / "facts"
+    (folder / os.fsdecode(b"dir\xfe")).mkdir(parents=True)
+    write(folder, "bad-1", lost=True)
+    (folder / "bad-1.facts.json").rename(folder / os.fsdecode(b"bad-\xff.facts.json"))
+    write(folder / os.fsdecode(b"dir\xfe"), "x")
+    (folder / os.fsdecode(b"table\xfc.parquet")).write_bytes(b"PAR1")
+    out = tmp_path / "report"
+    assert audit(folder, "--format", form, "--out", out).exit_code == 1
+    if form == "csv":
+        told = {row["host"]: row["verdict"] for row in csv.DictReader(io.StringIO(out.read_text("utf-8")))}
+        assert told == {r"bad-\xff": "cause", r"dir\xfe": "cannot tell", r"table\xfc.parquet": "broken"}
+    assert audit(folder, "--explain", r"bad-\xff").exit_code == 1
