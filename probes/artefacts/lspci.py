@@ -18,6 +18,9 @@ NAME = "pcie-links"
 GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 """PCIe generation by its speed in GT/s."""
 
+REACH = 200
+"""Characters before a quoted line in which a sentence says what it is of."""
+
 _HEADER = re.compile(rf"^\W{{0,4}}(?P<at>{ADDRESS})\s(?P<what>[A-Z3][^\n:]{{3,60}}): (?P<name>[^\n]{{3,120}})$")
 _LINK = re.compile(
     r"\bLnk(?P<kind>Cap|Sta)(?::| (?:says|shows|reads|is|reports|gives|=):?)\s{0,8}(?:Port #\d{1,3}, )?"
@@ -25,7 +28,7 @@ _LINK = re.compile(
     r"(?: \((?P<slow>ok|downgraded)\))?, Width x(?P<width>\d{1,2})(?: \((?P<few>ok|downgraded)\))?"
 )
 _OTHER = re.compile(
-    r"(?i)\b(?:nvme|ssd|nic|ethernet|infiniband|connectx|mellanox|hca|raid|hba|drive|network|wi-?fi|usb)\b(?![^\n]*\bGPU\b)"
+    r"(?i)\b(?:nvme|ssd|nic|ethernet|infiniband|connectx|mellanox|hca|raid|hba|drive|network|wi-?fi|usb)\b(?![^\n]{0,200}\bGPU\b)"
 )
 """Words before a link line in a sentence that make it the link of something else."""
 _SECONDARY = re.compile(r"\bBus: primary=[0-9a-f]{2}, secondary=(?P<bus>[0-9a-f]{2})")
@@ -123,7 +126,7 @@ def _links_of(links: _Links, line: Line) -> bool:
     """The links that a line shows: one in the output itself, several where a sentence quotes it."""
     before = 0
     for found in _LINK.finditer(line.text):
-        if links.seen or not _OTHER.search(line.text[before : found.start()]):
+        if links.seen or not _OTHER.search(line.text[max(before, found.start() - REACH) : found.start()]):
             _link(links, line, found)
             before = found.end()
     return before > 0

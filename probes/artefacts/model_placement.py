@@ -22,8 +22,8 @@ LONGEST = 2_000
 _SIZE = r"(?P<size>[0-9]{1,4}(?:\.[0-9]{1,3})?\s?[KMGT]i?B)"
 _PAIR = r"(?P<cpu>[0-9]{1,3})%\s?/\s?(?P<gpu>[0-9]{1,3})% CPU/GPU"
 _ROW = later(
-    rf"(?:(?P<name>[\w./:-]{{2,120}})\s{{0,60}}\|?\s{{0,60}}(?P<id>[0-9a-f]{{12}})\s{{0,60}}\|?\s{{0,60}})?{_SIZE}"
-    rf"\s{{0,60}}\|?\s{{1,60}}(?:{_PAIR}|100% (?P<whole>GPU|CPU))(?![\w/])"
+    rf"(?:(?<![\w./:-])(?P<name>[\w./:-]{{2,120}})[\s|]{{1,60}}(?P<id>[0-9a-f]{{12}})[\s|]{{1,60}})?{_SIZE}"
+    rf"[\s|]{{1,60}}(?:{_PAIR}|100% (?P<whole>GPU|CPU))(?![\w/])"
 )
 _QUOTED_PAIR = later(rf"(?<![0-9.%]){_PAIR}(?!\w)")
 _QUOTED_CPU = later(r"(?i)\b(?:ollama ps|PROCESSOR)\b[^\n.;%]{0,60}?(?P<only>100 ?% CPU)(?![\w/])")
@@ -63,8 +63,8 @@ def scan(text: Text) -> Iterator[Extract]:
     claimed: set[int] = set()
     for line in text.lines:
         cut = line.text[:LONGEST]
-        rows = list(_rows(cut, line))
-        placed.extend(rows or _quoted(cut, line))
+        rows = list(_rows(cut, line)) if _names_processor(cut) else []
+        placed.extend(rows or (_quoted(cut, line) if _names_processor(cut) else ()))
         planned = list(_plan(cut, line))
         readings.update({reading.fact: reading for reading in planned})
         if rows or planned:
@@ -73,6 +73,10 @@ def scan(text: Text) -> Iterator[Extract]:
     if found:
         found.append(Reading("job.kind", "serving", found[0].line, found[0].text, JOB, said=True))
         yield Extract(NAME, tuple(found), claimed=frozenset(claimed | {one.line or 0 for one in _gpus(text)}))
+
+
+def _names_processor(cut: str) -> bool:
+    return "% GPU" in cut or "% CPU" in cut
 
 
 def _share(found: re.Match[str]) -> float | None:
