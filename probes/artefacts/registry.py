@@ -195,6 +195,7 @@ TEXT_ENTRIES: tuple[Entry, ...] = (
     Entry("stated_change", ("upgrad", "switch", "mov", "migrat", "changed", "replac", "swapped", "换", "升级", "迁移")),
     Entry("stated_figures", ("util", "usage", "cpu", "load", "worker", "batch", "step", "iter", "vram", "gpu mem",
         "nvidia-smi", "cores", "利用率", "使用率", "占用", "显存", "数据加载", "跑满", "打满")),
+    Entry("stated_first_token", ("ttft", "first token", "first-token", "首token", "首字", "首 token")),
     Entry("stated_latency", ("queue", "queuing", "排队")),
     Entry("stated_link", ("x16", "x 16", "16 lanes", "x8 ", "8 lanes", "lanes instead", "×16")),
     Entry("stated_memory", ("sheet", "spec", "advertised", "supposed", "should ", "expect", "instead of", "rather than",

@@ -102,10 +102,8 @@ def _stated(lines: Sequence[Line]) -> Iterator[Reading]:
     for line in lines:
         cut = line.text if len(line.text) <= LONGEST else ""
         lowered = cut.lower()
-        if not any(
-            word in lowered
-            for word in ("speed", "scal", "faster", "as fast", "throughput of", "加速", "单卡的", "卡的")
-        ):
+        told = any(word in lowered for word in ("speed", "scal", "faster", "as fast", "throughput of", "加速", "卡的"))
+        if not (told and ("gpu" in lowered or "卡" in lowered)):
             continue
         for pattern in _STATED:
             found = pattern.search(cut)
