@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpuwhy.kb.model import KnowledgeBase
     from gpuwhy.probes.fleet_inputs import Fleet
-    from gpuwhy.tui.audit.history import Waiver
+    from gpuwhy.tui.audit.history import Earlier, Waiver
     from gpuwhy.tui.audit.model import Audit
     from gpuwhy.tui.audit.prometheus import Fleet as Scraped
     from gpuwhy.tui.audit.run import Collected
@@ -164,8 +164,9 @@ def _audit(
     from gpuwhy.tui.audit.run import add_twice, examples, run
 
     accepted = _accepted(waivers, kb) if waivers is not None else []
+    earlier = _earlier(baseline) if baseline is not None else None
     with _bar(len(fleet.hosts) + _rows(fleet) + (len(scraped) if scraped is not None else 0)) as bar:
-        collected = run(kb, fleet, partial(_advance, bar))
+        collected = run(kb, fleet, partial(_advance, bar), frozenset() if earlier is None else earlier.hosts)
         if scraped is not None:
             from gpuwhy.tui.audit import prometheus
 
@@ -174,8 +175,8 @@ def _audit(
             _add_spark(collected, cluster, baseline is not None)
     add_twice(collected, len(fleet.tables))
     made = collected.audit()
-    if baseline is not None:
-        made = _compared(made, baseline, collected)
+    if earlier is not None:
+        made = _compared(made, earlier, collected, fleet)
     if accepted:
         from gpuwhy.tui.audit import history
 
@@ -199,13 +200,23 @@ def _accepted(waivers: Path, kb: KnowledgeBase) -> list[Waiver]:
         fail(str(error))
 
 
-def _compared(made: Audit, baseline: Path, collected: Collected) -> Audit:
-    from gpuwhy.tui.audit.history import HistoryError, judged_hosts, with_baseline
+def _earlier(baseline: Path) -> Earlier:
+    from gpuwhy.tui.audit.history import HistoryError, read_earlier
 
     try:
-        return with_baseline(made, baseline, judged_hosts(made, collected.seen))
+        return read_earlier(baseline)
     except HistoryError as error:
         fail(str(error))
+
+
+def _compared(made: Audit, earlier: Earlier, collected: Collected, fleet: Fleet) -> Audit:
+    from gpuwhy.tui.audit.cleared import Cleared, known_in_tables
+    from gpuwhy.tui.audit.history import judged_hosts, with_baseline
+
+    of_tables = set(earlier.hosts - collected.known.keys())
+    known = collected.known | known_in_tables(made.kb, fleet.tables, of_tables)
+    cleared = Cleared(made.kb, collected.without_rule, known)
+    return with_baseline(made, earlier, judged_hosts(made, collected.seen), cleared.could_be_seen)
 
 
 def _bar(length: int) -> ProgressBar[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -112,13 +112,32 @@ def _waived(one: Finding, waivers: list[Waiver]) -> Finding:
     return one if found is None else one._replace(waived=found.says())
 
 
-def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str]]) -> Audit:
-    """The audit with what is new, persisting and cleared since the report (Parquet) of an earlier one.
+@dataclass(frozen=True)
+class Earlier:
+    """The causes that an earlier report had, by host and conclusion, and the digests of the rules that made it."""
 
-    `judged` says which of these hosts were judged now: what is not seen again is not cleared. Raises `HistoryError`.
+    name: str
+    causes: Mapping[tuple[str, str], Finding]
+    rules: frozenset[str]
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The hosts that had a cause."""
+        return frozenset(host for host, _ in self.causes)
+
+
+def with_baseline(
+    audit: Audit,
+    earlier: Earlier,
+    judged: Callable[[set[str]], set[str]],
+    could_be_seen: Callable[[str, str], bool] = lambda _host, _conclusion: True,
+) -> Audit:
+    """The audit with what is new, persisting and cleared since an earlier one.
+
+    `judged` says which of these hosts were judged now, `could_be_seen` whether what was read of a host could have shown
+    a conclusion again: what is not looked at again is not cleared.
     """
-    earlier, rules = _earlier(path)
-    known = {(one.host, one.conclusion): one for one in earlier if one.conclusion in audit.kb.conclusions}
+    known = {key: one for key, one in earlier.causes.items() if one.conclusion in audit.kb.conclusions}
     now = {(one.host, one.conclusion) for one in audit.findings if one.is_cause}
     findings = tuple(
         one._replace(change=PERSISTING if (one.host, one.conclusion) in known else NEW) if one.is_cause else one
@@ -126,40 +145,57 @@ def with_baseline(audit: Audit, path: Path, judged: Callable[[set[str]], set[str
     )
     gone = [one for key, one in known.items() if key not in now]
     seen = judged({one.host for one in gone})
+    possible = {(one.host, one.conclusion) for one in audit.findings if one.status == "possible"}
+    cleared: list[Finding] = []
+    open_: list[Finding] = []
+    for one in gone:
+        if one.host in seen:
+            decided = (one.host, one.conclusion) not in possible and could_be_seen(one.host, one.conclusion)
+            (cleared if decided else open_).append(one)
     notes = [
-        *_of_other_rules(audit, path, rules, sorted({one.conclusion for one in earlier} - set(audit.kb.conclusions))),
-        *_not_judged(path, sorted({one.host for one in gone} - seen)),
+        *_of_other_rules(audit, earlier),
+        *_not_judged(earlier.name, sorted({one.host for one in gone} - seen)),
+        *_undecided(earlier.name, open_),
     ]
-    cleared = tuple(one for one in gone if one.host in seen)
-    return replace(audit, findings=findings, baseline=path.name, cleared=cleared, notes=(*audit.notes, *notes))
+    return replace(
+        audit, findings=findings, baseline=earlier.name, cleared=tuple(cleared), notes=(*audit.notes, *notes)
+    )
 
 
-def _not_judged(path: Path, hosts: list[str]) -> list[str]:
+def _undecided(name: str, found: list[Finding]) -> list[str]:
+    """Causes that what was read now neither shows nor rules out."""
+    if not found:
+        return []
+    told = "1 cause" if len(found) == 1 else f"{len(found):,} causes"
+    some = ", ".join(f"{one.conclusion} on {one.host}" for one in found[:NAMES_SHOWN])
+    more = " and others" if len(found) > NAMES_SHOWN else ""
+    return [f"{told} of {name} can not be called cleared, as what was read now does not decide: {some}{more}"]
+
+
+def _not_judged(name: str, hosts: list[str]) -> list[str]:
     if not hosts:
         return []
     told = (
-        f"{len(hosts):,} hosts with a cause in {path.name} were"
-        if len(hosts) > 1
-        else f"1 host with a cause in {path.name} was"
+        f"{len(hosts):,} hosts with a cause in {name} were" if len(hosts) > 1 else f"1 host with a cause in {name} was"
     )
-    return [
-        f"{told} not judged now: {', '.join(hosts[:NAMES_SHOWN])}" + (" and others" if len(hosts) > NAMES_SHOWN else "")
-    ]
+    more = " and others" if len(hosts) > NAMES_SHOWN else ""
+    return [f"{told} not judged now: {', '.join(hosts[:NAMES_SHOWN])}{more}"]
 
 
-def _of_other_rules(audit: Audit, path: Path, rules: set[str], unknown: list[str]) -> list[str]:
+def _of_other_rules(audit: Audit, earlier: Earlier) -> list[str]:
     """That an earlier report was made by other rules, so that not only the machines may have changed."""
     notes = []
-    if rules - {rules_stamp.digest(audit.kb)}:
-        notes.append(f"{path.name} was made with other rules: what is new or cleared may come from them")
+    if earlier.rules - {rules_stamp.digest(audit.kb)}:
+        notes.append(f"{earlier.name} was made with other rules: what is new or cleared may come from them")
+    unknown = sorted({name for _, name in earlier.causes if name not in audit.kb.conclusions})
     if unknown:
         told = "causes that these rules do not know, and that are not compared"
-        notes.append(f"{path.name} has {told}: {', '.join(unknown)}")
+        notes.append(f"{earlier.name} has {told}: {', '.join(unknown)}")
     return notes
 
 
-def _earlier(path: Path) -> tuple[list[Finding], set[str]]:
-    """The causes of an earlier report, and the digests of the rules that made it, where it says so."""
+def read_earlier(path: Path) -> Earlier:
+    """An earlier report in Parquet. Raises `HistoryError`."""
     import polars
 
     wanted = ("host", "conclusion", "kind", "status")
@@ -171,7 +207,8 @@ def _earlier(path: Path) -> tuple[list[Finding], set[str]]:
         hint = "make one with --format parquet --out FILE"
         raise HistoryError(f"{path}: no report of an earlier audit ({hint}): {_first_words(error)}") from None
     found = [Finding(host, name, kind, status) for host, name, kind, status in rows.iter_rows()]
-    return [one for one in found if one.is_cause], rules
+    causes = {(one.host, one.conclusion): one for one in found if one.is_cause}
+    return Earlier(path.name, causes, frozenset(rules))
 
 
 def _first_words(error: Exception) -> str:

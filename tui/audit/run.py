@@ -18,6 +18,7 @@ from gpuwhy.kb.facts import HOST, Absent, FactBase
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.kb.records import dataclass, field
 from gpuwhy.probes.fleet_inputs import Broken, Fleet, HostFiles, read_host, shown
+from gpuwhy.tui.audit.cleared import known_of
 from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Example, Finding, Host
 from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
@@ -32,7 +33,9 @@ Progress = Callable[[int], object]
 
 @dataclass
 class Collected:
-    """What an audit found so far. `seen`: columns with the names of hosts of tables; `named`: those of other inputs."""
+    """What an audit found so far. `seen`: columns with the names of hosts of tables; `named`: those of other inputs.
+
+    `watched`: hosts of which the facts that were read are noted, in `known`."""
 
     kb: KnowledgeBase
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -41,6 +44,8 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     seen: list[Any] = field(default_factory=list)
     named: list[list[str]] = field(default_factory=list)
+    watched: frozenset[str] = frozenset()
+    known: dict[str, frozenset[str]] = field(default_factory=dict)
     kept: dict[str, tuple[str, FactBase]] = field(default_factory=dict)
     counted: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
@@ -182,9 +187,14 @@ class Collected:
         return found
 
 
-def run(kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None) -> Collected:
-    """Reads and judges every host; `progress` is told how many more are done."""
-    collected = Collected(kb)
+def run(
+    kb: KnowledgeBase, fleet: Fleet, progress: Progress = lambda _: None, watched: frozenset[str] = frozenset()
+) -> Collected:
+    """Reads and judges every host; `progress` is told how many more are done.
+
+    Of hosts that are `watched` it is noted what is known of them.
+    """
+    collected = Collected(kb, watched=watched)
     for one in fleet.broken:
         collected.broken(one)
     collected.named.append([one.name for one in fleet.hosts])
@@ -245,6 +255,8 @@ def add_judged(collected: Collected, bases: dict[str, FactBase]) -> None:
         summed(of_base(collected.kb, base), collected.use)
     for host, base in bases.items():
         collected.members += members(host, base)
+        if host in collected.watched:
+            collected.known[host] = known_of(collected.kb, base)
     rows = judge_hosts(collected.kb, bases).select("host", "entity", "conclusion", "rank")
     found = collected.add_findings(rows.iter_rows())
     for host, base in bases.items():

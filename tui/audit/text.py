@@ -20,10 +20,10 @@ REASONS_SHOWN = 3
 def render(audit: Audit) -> str:
     """The report, 80 columns wide."""
     causes = audit.causes()
-    lines = [*_head(audit), *_overview(causes)]
+    lines = [*_head(audit), *_changes(audit), *_overview(causes)]
     for cause in causes:
         lines += ["", *_cause(cause)]
-    for part in (_changes, _waived, _unsure, _use, _normal, _undecided, _broken, _notes):
+    for part in (_cleared, _waived, _unsure, _use, _normal, _undecided, _broken, _notes):
         found = list(part(audit))
         if found:
             lines += ["", *found]
@@ -104,13 +104,21 @@ def _entities(one: Finding) -> str:
 
 
 def _changes(audit: Audit) -> Iterator[str]:
-    if not audit.baseline:
-        return
-    new, stays, gone = audit.changes()
-    told = f"{audit.baseline}: {new:,} new, {stays:,} persisting, {gone:,} cleared"
-    yield from wrapped(told, "SINCE       ", " " * 12, WIDTH)
-    for one in audit.cleared[:ROWS_SHOWN]:
-        yield f"  cleared   {one.conclusion}  {one.host}"
+    """How many causes are new, persist and are cleared since an earlier report."""
+    if audit.baseline:
+        new, stays, gone = audit.changes()
+        told = f"{audit.baseline}: {new:,} new, {stays:,} persisting, {gone:,} cleared"
+        yield from wrapped(told, "SINCE       ", " " * 12, WIDTH)
+
+
+def _cleared(audit: Audit) -> Iterator[str]:
+    by_cause: dict[str, list[str]] = {}
+    for one in audit.cleared:
+        by_cause.setdefault(one.conclusion, []).append(one.host)
+    if by_cause:
+        yield f"CLEARED     since {audit.baseline}"
+    for name, hosts in sorted(by_cause.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield from wrapped(f"{name}: {_some(hosts)}", f"  {len(hosts):>7,}  ", " " * 13, WIDTH)
 
 
 def _waived(audit: Audit) -> Iterator[str]:

@@ -24,6 +24,7 @@ class Unjudged:
                 if kb.conclusions[name].kind == "cause":
                     self._by_cause.setdefault(name, []).append(one)
         self._gates = {name: frozenset(self._opening(found)) for name, found in self._by_cause.items()}
+        self._open: dict[tuple[frozenset[str], str], bool] = {}
         self._known: dict[tuple[frozenset[str], frozenset[Reason]], Mapping[str, frozenset[Reason]]] = {}
 
     def of(self, base: FactBase) -> Mapping[str, frozenset[Reason]]:
@@ -36,6 +37,13 @@ class Unjudged:
         if pattern not in self._known:
             self._known[pattern] = dict(self._find(known, lacking))
         return self._known[pattern]
+
+    def could_judge(self, known: frozenset[str], name: str) -> bool:
+        """True if these facts bring a rule of a cause into play."""
+        if (known, name) not in self._open:
+            closed = self._closed(known)
+            self._open[known, name] = any(opens(one.gate, closed) for one in self._by_cause.get(name, ()))
+        return self._open[known, name]
 
     def _find(self, read: frozenset[str], lacking: frozenset[Reason]) -> Iterator[tuple[str, frozenset[Reason]]]:
         known = self._closed(read)

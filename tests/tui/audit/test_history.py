@@ -123,6 +123,31 @@ def test_what_is_new_persisting_and_cleared(hosts: Path, tmp_path: Path) -> None
     assert not any("other rules" in note for note in document["notes"])
 
 
+@pytest.mark.parametrize("kind", ["files", "table"])
+def test_what_no_reading_decides_any_more_is_not_called_cleared(kind: str, hosts: Path, tmp_path: Path) -> None:
+    import polars
+
+    write(hosts, "bad-2", lost=True)
+    before, table = tmp_path / "before.parquet", tmp_path / "table.parquet"
+    audit(hosts, "--format", "parquet", "--out", before)
+    if kind == "files":
+        write(hosts, "bad-1", lost=False)  # read again, and sound
+        facts = [Fact("gpu.utilization_share", 0.5, "share", gpu(0), MEASURED)]
+        (hosts / "bad-2.facts.json").write_text(dump(facts, []), "utf-8")  # whether it is lost was not read
+    else:
+        rows = {
+            "host": ["bad-1", "bad-2"],
+            "gpu": [0, 0],
+            "gpu.lost": [False, None],
+            "gpu.utilization_share": [0.5] * 2,
+        }
+        polars.DataFrame(rows).write_parquet(table)
+    given = hosts if kind == "files" else table
+    document = json.loads(audit(given, "--baseline", before, "--format", "json").output)
+    assert [one["host"] for one in document["cleared"]] == ["bad-1"]
+    assert any("does not decide: hardware.gpu-lost on bad-2" in one for one in document["notes"])
+
+
 def test_an_earlier_report_of_other_rules_is_told_to_be_one(hosts: Path, tmp_path: Path) -> None:
     import polars
 
