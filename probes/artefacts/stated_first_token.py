@@ -21,7 +21,8 @@ _WHO = r"(?:users?|requests?|clients?|streams?|connections?|sessions?|concurren\
 _PAIRS = (
     later(
         rf"(?i){_TIME}[^.\n0-9;]{{0,24}}?\b(?:at|with|for|under|from|by)\s(?:a |only |just |concurrency (?:of |= ?)?)?"
-        rf"{_COUNT}(?![\w.]| ?(?:ms|s|%|tokens?|k)\b)(?: (?:concurrent|parallel|simultaneous|active))?(?: {_WHO}\b)?"
+        rf"{_COUNT}(?!\w|\.[0-9]| ?(?:ms|s|%|tokens?|k)\b)"
+        rf"(?: (?:concurrent|parallel|simultaneous|active))?(?: {_WHO}\b)?"
     ),
     later(rf"(?i)(?:并发(?:数|度)?|concurrency|{_WHO})(?: ?(?:为|是|=|of|:))? ?{_COUNT}[^\n。;.0-9]{{0,20}}?{_TIME}"),
 )

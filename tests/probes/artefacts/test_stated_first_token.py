@@ -16,6 +16,7 @@ def told(text: str) -> dict[str, object]:
     ("text", "alone", "loaded", "count"),
     [
         ("TTFT is 9 s at 64 concurrent users but 0.2 s with one; TPOT 25 ms in both cases.", 0.2, 9.0, 64),
+        ("TTFT is 9 s at 64 concurrent users but 0.2 s with one.", 0.2, 9.0, 64),
         ("TTFT goes from 0.3 s at 1 request to 12 s at 100 concurrent requests with vLLM", 0.3, 12.0, 100),
         ("time to first token: 150 ms with a single user, 4.5 seconds with 32 users", 0.15, 4.5, 32),
         ("首token延迟: 并发1时 200ms, 并发64时 9秒", 0.2, 9.0, 64),

@@ -20,6 +20,7 @@ from tests.probes.artefacts.helpers import scan, values
         ("八卡训练速度只有单卡的2.4倍", 8, 2.4),
         ("ResNet50 单卡 300 张/秒, 8卡 只有 900 张/秒, 怎么回事？", 8, 3.0),
         ("单卡 300 张/秒, 8卡 只有 900", 8, 3.0),
+        ("1 GPU does 300 images/s, 8 GPUs only 900.", 8, 3.0),
         ("单卡每秒处理 120 个样本, 双卡每秒 150 个样本", 2, 1.25),
         ("单卡一个epoch 10分钟, 双卡要 13分钟。", 2, 10 / 13),
         ("On one GPU an epoch takes 9 min, on 4 GPUs 6 min.", 4, 1.5),
