@@ -171,7 +171,11 @@ def as_sarif(audit: Audit) -> dict[str, Any]:
 
 
 def _sarif_rule(audit: Audit, name: str) -> dict[str, Any]:
-    return {"id": name, "shortDescription": {"text": say(audit.kb.conclusions[name].says)}}
+    made: dict[str, Any] = {"id": name, "shortDescription": {"text": say(audit.kb.conclusions[name].says)}}
+    example = audit.examples.get(name)
+    if example is not None and example.step:
+        made["help"] = {"text": example.step}
+    return made
 
 
 def _sarif_result(audit: Audit, one: Finding, names: list[str]) -> dict[str, Any]:
@@ -192,13 +196,15 @@ def _sarif_result(audit: Audit, one: Finding, names: list[str]) -> dict[str, Any
 
 def as_junit(audit: Audit) -> str:
     """JUnit XML: one test for each host, in a suite for each type; a cause is a failure, a broken host an error."""
-    from xml.sax.saxutils import quoteattr
+    from xml.sax.saxutils import escape, quoteattr
 
     verdicts = audit.verdicts()
     causes: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for one in audit.findings:
         if one.is_cause and not one.waived:
             causes.setdefault(one.host, []).append(f"{one.conclusion} ({one.status})")
+            texts.setdefault(one.host, []).append(_in_words(audit, one))
     suites: dict[str, list[Host]] = {}
     for host in audit.hosts.values():
         suites.setdefault(host.group, []).append(host)
@@ -211,7 +217,8 @@ def as_junit(audit: Audit) -> str:
         )
         for host in hosts:
             body = {
-                "cause": f"<failure message={quoteattr(_plain(', '.join(causes.get(host.name, []))))}/>",
+                "cause": f"<failure message={quoteattr(_plain(', '.join(causes.get(host.name, []))))}>"
+                f"{escape(_plain(' '.join(texts.get(host.name, []))))}</failure>",
                 BROKEN: f"<error message={quoteattr(_plain(host.says))}/>",
                 "cannot tell": '<skipped message="cannot tell"/>',
             }.get(verdicts[host.name], "")
@@ -219,6 +226,13 @@ def as_junit(audit: Audit) -> str:
             lines.append(f"<testcase {attributes}>{body}</testcase>")
         lines.append("</testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _in_words(audit: Audit, one: Finding) -> str:
+    """What a cause is, on which GPUs, and what to do first."""
+    example = audit.examples.get(one.conclusion)
+    where = f" ({', '.join(one.entities)})" if one.entities else ""
+    return f"{say(audit.kb.conclusions[one.conclusion].says)}{where}" + (f" {example.step}." if example else "")
 
 
 def _plain(text: str) -> str:

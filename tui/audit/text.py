@@ -127,6 +127,8 @@ def _waived(audit: Audit) -> Iterator[str]:
         yield f"ACCEPTED    {count(len(found), 'finding')}"
     for one in found[:ROWS_SHOWN]:
         yield from wrapped(f"{one.conclusion}  {one.host}: {one.waived}", "            ", "            ", WIDTH)
+    if len(found) > ROWS_SHOWN:
+        yield f"            and {len(found) - ROWS_SHOWN:,} more"
 
 
 def _unsure(audit: Audit) -> Iterator[str]:
@@ -189,6 +191,8 @@ def _normal(audit: Audit) -> Iterator[str]:
         yield "AS IT SHOULD BE, OR TO LOOK AT"
     for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:ROWS_SHOWN]:
         yield from wrapped(f"{name}  {say(audit.kb.conclusions[name].says)}", f"  {number:>7,}  ", " " * 13, WIDTH)
+    if len(counts) > ROWS_SHOWN:
+        yield f"           and {len(counts) - ROWS_SHOWN:,} more"
 
 
 def _undecided(audit: Audit) -> Iterator[str]:
