@@ -42,6 +42,8 @@ _KILLED = (
     r"(?:freezes|froze|hangs|crash\w{0,3}|reboots|becomes unresponsive)"
 )
 
+_P2P = r"\b(?:P2P|peer[- ]to[- ]peer(?: access)?|(?:GPU )?peer access)"
+
 REPORTS: tuple[Report, ...] = (
     report(
         "said.spans_machines",
@@ -154,6 +156,16 @@ REPORTS: tuple[Report, ...] = (
         r"(?:NVIDIA |Tesla |GeForce |RTX |GTX ){0,2}(?:P4|P40|P100|V100S?|T4|A10G?|A16|A30|A40|A100|"
         r"20[678]0(?: ?Ti)?|30[6-9]0(?: ?Ti)?)\b[^\n|]{0,60}?\b"
         r"(?:slow(?:er)?|fails?|errors?|no(?:t any)? (?:faster|speed-?up))\b",
+    ),
+    report(
+        "said.no_peer_access",
+        r"\b(?:gpus?|nccl|rtx|cards?)\b",
+        rf"{_P2P} (?:\w{{1,10}} ){{0,6}}?(?:is|are|was) (?!not (?:disabled|un))(?:\w{{1,10}} )?"
+        r"(?:disabled|not supported|"
+        r"unsupported|not available|unavailable|not possible|blocked)\b(?! by (?:default|setting|env))",
+        rf"\b(?:do|does|can) ?(?:not|n't) (?:support|do|have|use) {_P2P}",
+        rf"\b(?:without|no|lacks?|lacking) {_P2P}(?: access| support)\b",
+        negative=True,
     ),
     report(
         "said.full_precision",
