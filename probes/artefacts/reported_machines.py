@@ -34,6 +34,7 @@ _ALL_USED = (
 )
 _KILLED = (
     r"\b(?:session|notebook|kernel|runtime|instance|colab) (?:crash\w{0,3}|died|dies|restart\w{0,3})\b|"
+    r"(?<!nothing )(?<!nobody )(?<!none )(?<!no process )(?<!no job )"
     r"\b(?:is|was|gets?|got|being|been|are|were|process(?:es)?|script|job|training|run|workers?|kernel|session|pod|"
     r"container|it) (?:(?:is|was|gets?|got|being|been|also|then|often|always|just|simply|finally) ){0,3}"
     r"killed\b(?! by (?:me|us|hand))|"

@@ -41,6 +41,7 @@ def test_reported(text: str) -> None:
         "GPU RAM is full and the process is killed.",
         "VRAM is full when the training process gets killed.",
         "In training RAM is at 100 %, page cache included; nothing goes wrong.",
+        "Training is fine, RAM is at 98 % because of the page cache, nothing is killed.",
         "If RAM is full the training process is killed.",
         "The job was killed by me; RAM stays at 30 %.",
         "Does the script run out of host memory?",
