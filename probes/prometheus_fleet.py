@@ -6,6 +6,7 @@ answering, the hosts that are left are told as not read. What was read can be ke
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
@@ -35,6 +36,8 @@ _ANCHORS: Mapping[str, Sequence[str]] = {
     "triton": prometheus_triton.ANCHORS,
     "node": prometheus_host.ANCHORS,
 }
+_NOTHING_THERE = ("no samples in the window", "not exported")
+"""What is told of a reading that a server was asked for and does not have."""
 _NODE_LABELS = "kube_node_labels"
 
 
@@ -213,7 +216,8 @@ def _count(page: Page, host: HostTargets, devices: Devices) -> None:
 
 def _stale(kept: HostRead, over: Window) -> str:
     if kept.last_seen == float("-inf"):
-        return "no samples in the window"
+        failed = Counter(one.reason for one in kept.absent.values() if not one.reason.startswith(_NOTHING_THERE))
+        return failed.most_common(1)[0][0] if failed else _NOTHING_THERE[0]
     if over.end - kept.last_seen <= STALE_SECONDS:
         return ""
     moment = datetime.fromtimestamp(kept.last_seen, timezone.utc)

@@ -25,6 +25,8 @@ from gpuwhy.probes.http_exchange import Exchange, exchange
 TIMEOUT_SECONDS = 60.0
 MAX_BYTES = 64 << 20
 TRIES = 3
+CUT_TRIES = 2
+"""How often a question is asked whose answer is cut off."""
 MOST_HANGS = 8
 """After so many questions in a row without an answer in time a server is given up, not asked for less."""
 FIRST_PAUSE_SECONDS = 0.5
@@ -177,8 +179,11 @@ class Client:
             try:
                 return self._once(what, asked, post)
             except _Again as error:
-                if number + 1 == self.tries:
+                is_cut = error.kind is Kind.TOO_MUCH  # asking for less helps more than waiting
+                if number + 1 == (min(self.tries, CUT_TRIES) if is_cut else self.tries):
                     raise QueryError(error.kind, error.says) from None
+                if is_cut:
+                    continue
                 self.pause(min(error.after or FIRST_PAUSE_SECONDS * 2**number, LONGEST_PAUSE_SECONDS))
         raise AssertionError("tries is at least one")
 
@@ -273,7 +278,8 @@ _MUCH = ("too many samples", "timed out", "timeout", "maximum resolution", "too 
 
 def _error(status: int, document: Mapping[str, Any], retry_after: str | None) -> Exception:
     """What a refusal means. 422: could not be executed; 503: timed out, aborted, or overloaded."""
-    says = _said(document.get("error") or f"status {status}")
+    none = "an answer that is not of the API of Prometheus" if status < 300 else f"an answer with status {status}"
+    says = _said(document.get("error") or none)
     much = document.get("errorType") == "timeout" or any(one in says.lower() for one in _MUCH)
     if status == 404:
         return QueryError(Kind.REFUSED, "there is no Prometheus API at this address (status 404)")

@@ -155,8 +155,10 @@ def add_hosts(collected: Collected, fleet: Fleet, progress: Callable[[int], obje
 
     warnings: dict[str, None] = {}
     hosts = fleet.read(lambda says: warnings.setdefault(says))
+    unread = 0
     while portion := list(islice(hosts, _PORTION)):
         _judge(collected, portion)
+        unread += sum(bool(one.failed) or not one.facts for one in portion)
         progress(len(portion))
     collected.named.append([one.name for one in fleet.found.listed] + list(fleet.found.silent))
     for name, says in fleet.found.silent.items():
@@ -165,6 +167,11 @@ def add_hosts(collected: Collected, fleet: Fleet, progress: Callable[[int], obje
         collected.notes.append(
             f"{fleet.client.server.shown} has no metrics of dcgm-exporter, nvidia_gpu_exporter or Triton in this time"
             f"{' with these labels' if fleet.mapping.match else ''}: --since looks further back, --until ends elsewhere"
+        )
+    if unread:
+        collected.notes.append(
+            "hosts that could not be read can be asked for again: --resume FILE keeps what was read and goes on from "
+            "there; --query-timeout gives a query longer, a shorter --since less to do"
         )
     collected.notes += fleet.found.notes
     told = list(dict.fromkeys((*fleet.found.warnings, *warnings)))

@@ -300,3 +300,34 @@ def test_every_entry_of_a_mapping_that_is_like_a_host_counts_and_one_like_none_i
     }
     assert "no series has the label `rack`" in document["notes"]
     assert any("no host is like `zz9`" in one for one in document["notes"])
+
+
+def test_a_host_of_which_every_query_failed_is_told_with_the_reason() -> None:
+    def answer(path: str, asked: dict[str, str]) -> Reply:
+        late = error(503, "timeout", "query timed out in expression evaluation")
+        return late if path.endswith("/query") else sound(path, asked)
+
+    with server(answer) as address:
+        status, document = report(address)
+    assert status == 3
+    told = ("broken", "query timed out in expression evaluation")
+    assert rows(document) == dict.fromkeys(("n1", "n2", "n3", "n4"), told)
+    assert any("--resume" in one and "--query-timeout" in one for one in document["notes"])
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_in_halves_without_waiting() -> None:
+    def pause(seconds: float) -> None:
+        raise AssertionError(f"waits {seconds} s")
+
+    with server(sound, cut=True) as address:
+        client = prometheus_http.Client(prometheus_http.server(address), pause=pause)
+        with pytest.raises(prometheus_http.QueryError, match="ended before its end"):
+            client.instant("quantile(1, n1)", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"), [((200, b"{}"), "not of the API"), ((500, b"?"), "an answer with status 500")]
+)
+def test_an_answer_without_words_is_told_in_words(reply: Reply, says: str) -> None:
+    with server(lambda _path, _asked: reply) as address:
+        assert says in " ".join(audit("--prometheus", address, *AT).output.split())
