@@ -157,8 +157,8 @@ def test_sarif_and_junit_tell_causes_and_broken_hosts(fleet: Path) -> None:
     told = [(one["ruleId"], one["level"]) for one in sarif["results"]]
     assert ("hardware.gpu-lost", "error") in told
     junit = ElementTree.fromstring(audit(fleet, "--format", "junit").output)  # noqa: S314 - written here
-    told = "The GPU fell off the bus. (gpu 1) Power-cycle the machine, or replace it."
-    assert [one.text for one in junit.iter("failure")] == [told]
+    text = "The GPU fell off the bus. (gpu 1) Power-cycle the machine, or replace it."
+    assert [one.text for one in junit.iter("failure")] == [text]
     assert [one["help"]["text"] for one in sarif["tool"]["driver"]["rules"]] == [
         "Power-cycle the machine, or replace it"
     ]
