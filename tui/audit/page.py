@@ -31,6 +31,7 @@ _LEVELS = {"error": 0, "warning": 1}
 """What stands first among the findings."""
 MOST_ROWS = 200
 GRID_TYPES = 8
+PALE, FULL = (253, 232, 230), (242, 118, 109)
 _CLASSES = dict(zip(VERDICTS, ("cause", "accepted", "fine", "tell", "broken"), strict=True))
 _SHOWN = dict(
     zip(
@@ -136,8 +137,11 @@ def _grid(causes: list[Cause]) -> list[str]:
 
 
 def _field(hosts: int, most: int) -> str:
-    """A field of the picture; its number is readable on each of its shades."""
-    return f'<td style="background:rgba(242,118,109,{0.2 + 0.8 * hosts / most:.2f})">{hosts:,}' if hosts else "<td>"
+    """A field of the picture; its number is readable on each of its shades, on a bright page and on a dark one."""
+    if not hosts:
+        return "<td>"
+    shade = [round(pale + (full - pale) * hosts / most) for pale, full in zip(PALE, FULL, strict=True)]
+    return f'<td style="background:rgb({",".join(map(str, shade))})">{hosts:,}'
 
 
 def _go(name: str) -> str:
