@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
+from gpuwhy.kb.load import load
 from gpuwhy.tui.app.fields import Pick
 from gpuwhy.tui.app.screens.start import StartScreen
 from gpuwhy.tui.incident import journal as journals
@@ -84,3 +86,21 @@ def test_what_is_typed_behind_an_arrow_goes_to_the_line_that_it_leads_to() -> No
         assert pilot.app.screen.query_one("#params", Input).value == "9b"
 
     used(act)
+
+
+def test_rules_that_are_read_before_the_first_screen_stands_are_named_on_it() -> None:
+    kb = load()
+
+    class Early(App[None]):
+        def on_mount(self) -> None:
+            screen = StartScreen("gpuwhy")
+            screen.show_rules(kb)
+            self.push_screen(screen)
+
+    async def run() -> str:
+        app = Early()
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            return str(app.screen.query_one("#headline", Static).render())
+
+    assert asyncio.run(run()) == f"gpuwhy   rules {kb.version} ({kb.digest[:4]})"

@@ -59,6 +59,7 @@ class StartScreen(Screen[None]):
     def __init__(self, headline: str) -> None:
         super().__init__()
         self._headline = headline
+        self._rules = ""
         self._incidents: tuple[Kept, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -78,6 +79,7 @@ class StartScreen(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
+        self.query_one("#headline", Static).update(Content(self._headline + self._rules), layout=False)
         menu = self.query_one("#menu", OptionList)
         menu.focus()
         menu.highlighted = 0
@@ -104,9 +106,9 @@ class StartScreen(Screen[None]):
     def show_rules(self, kb: KnowledgeBase) -> None:
         """Which rules are used."""
         beside = "".join(f", {one.name} {one.version}" for one in kb.packs[1:])
-        self.query_one("#headline", Static).update(
-            Content(f"{self._headline}   rules {kb.version}{beside} ({kb.digest[:4]})"), layout=False
-        )
+        self._rules = f"   rules {kb.version}{beside} ({kb.digest[:4]})"
+        for shown in self.query("#headline").results(Static):  # none yet where rules are read before it stands
+            shown.update(Content(self._headline + self._rules), layout=False)
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
         """Enter on a line does what its key does."""
