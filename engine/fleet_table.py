@@ -6,6 +6,7 @@ a GPU only where it is the only one of its host, as in a diagnosis. Facts about 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from threading import Lock
@@ -251,6 +252,8 @@ def base_of_rows(kb: KnowledgeBase, rows: Iterable[Mapping[str, Any]], source: s
         for name, value in row.items():
             spec = kb.facts.get(name)
             if spec is None or spec.entity not in KINDS or value is None:
+                continue
+            if isinstance(value, float) and not math.isfinite(value):  # unknown, as in the columns
                 continue
             entity = {"host": HOST, "job": JOB}.get(spec.entity, device)
             plain = int(value) if spec.type == "integer" and float(value).is_integer() else value

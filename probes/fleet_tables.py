@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import json
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,8 @@ ROWS = 1 << 18
 MOST_ROWS = 1 << 21
 """How many rows are held in memory to be sorted."""
 HOST_COLUMN = "host"
+LINES = (".ndjson", ".jsonl")
+"""How the names of tables of JSON lines end."""
 
 
 def scan(path: Path) -> Any:
@@ -24,8 +31,8 @@ def scan(path: Path) -> Any:
     try:
         if lowered.endswith(".parquet"):
             frame = polars.scan_parquet(path)
-        elif lowered.endswith((".ndjson", ".jsonl")):
-            frame = polars.scan_ndjson(path, infer_schema_length=10_000)
+        elif lowered.endswith(LINES):
+            frame = polars.scan_ndjson(_sound_lines(path)[0], infer_schema_length=10_000)
         else:
             frame = polars.scan_ipc(path)
         names = frame.collect_schema().names()
@@ -34,6 +41,45 @@ def scan(path: Path) -> Any:
     if HOST_COLUMN not in names:
         raise UnusableInput(path.name, "has no column `host`", "one row for each GPU, with the name of its host")
     return frame.with_columns(polars.col(HOST_COLUMN).cast(polars.String).fill_null("(no name)"))
+
+
+def unread_lines(path: Path) -> tuple[int, ...]:
+    """The numbers of the lines of a table that are no JSON objects and are left out; other tables have none."""
+    return _sound_lines(path)[1] if path.name.lower().endswith(LINES) else ()
+
+
+@cache
+def _sound_lines(path: Path) -> tuple[Path, tuple[int, ...]]:
+    """Lines of JSON that can be read to their end, and the numbers of the lines that they lack.
+
+    Where Polars reads the file, that is the file. Else it is a copy of its sound lines, with null in place of NaN and
+    infinities, which JSON does not have; it is there until the process ends.
+    """
+    import polars
+
+    try:
+        frame = polars.scan_ndjson(path, infer_schema_length=10_000)
+        frame.select(polars.first()).collect(engine="streaming")
+    except (polars.exceptions.PolarsError, OSError):
+        return _copied(path) if path.is_file() else (path, ())
+    return path, ()
+
+
+def _copied(path: Path) -> tuple[Path, tuple[int, ...]]:
+    folder = tempfile.mkdtemp(prefix="gpuwhy-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made, bad = Path(folder, "lines.ndjson"), []
+    with path.open("rb") as lines, made.open("w", encoding="utf-8") as out:
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line, parse_constant=lambda _: None) if line.strip() else None
+            except (ValueError, RecursionError):
+                row = ()
+            if isinstance(row, dict):
+                out.write(json.dumps(row) + "\n")
+            elif row is not None:
+                bad.append(number)
+    return made, tuple(bad)
 
 
 @contextmanager

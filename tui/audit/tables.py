@@ -13,7 +13,16 @@ from gpuwhy.engine.peers import Medians, Member, Peers, with_peers
 from gpuwhy.kb.model import KnowledgeBase
 from gpuwhy.probes.artefacts.read import UnusableInput
 from gpuwhy.probes.fleet_inputs import Broken
-from gpuwhy.probes.fleet_tables import HOST_COLUMN, portions, read_whole, row_count, rows_of, scan, sorted_portions
+from gpuwhy.probes.fleet_tables import (
+    HOST_COLUMN,
+    portions,
+    read_whole,
+    row_count,
+    rows_of,
+    scan,
+    sorted_portions,
+    unread_lines,
+)
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.use import of_portion, summed
 
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
     from gpuwhy.kb.facts import FactBase
     from gpuwhy.tui.audit.run import Collected
 
+LINES_SHOWN = 8
 AHEAD = 1
 """How many portions are judged beside the one that is noted. Reading them takes the other processors meanwhile."""
 
@@ -94,6 +104,9 @@ def _judge(
 
     name = path.name
     columns, frame = _usable(collected, frame, name)
+    if bad := unread_lines(path):
+        shown = ", ".join(map(str, bad[:LINES_SHOWN])) + (" and others" if len(bad) > LINES_SHOWN else "")
+        collected.notes.append(f"{name}: {len(bad)} lines are no JSON object, and left out: {shown}")
     judge = TableJudge(collected.kb, peers)
     found = collected.anew()
     with ThreadPoolExecutor(AHEAD) as pool:

@@ -155,9 +155,10 @@ def test_what_other_readings_leave_possible_does_not_hide_a_comparison(write: Wr
 
 def test_a_table_that_breaks_off_does_not_spoil_the_comparison_of_the_others(tmp_path: Path) -> None:
     as_parquet(tmp_path, [row for number in range(3) for row in host(f"n{number}", 1410)] + host("odd", 846))
-    polars.DataFrame(host("other", 300)).write_ndjson(tmp_path / "cut.ndjson")
-    with (tmp_path / "cut.ndjson").open("a") as file:
-        file.write('{"host": "last", "gpu.sm_clock_meg')
+    polars.DataFrame(host("other", 300)).write_parquet(tmp_path / "cut.parquet", compression="uncompressed")
+    whole = bytearray((tmp_path / "cut.parquet").read_bytes())
+    whole[4:200] = bytes(196)  # the pages of its first columns; what stands at its end still names them all
+    (tmp_path / "cut.parquet").write_bytes(whole)
     document = json.loads(audit(tmp_path, "--format", "json").output)
     assert (document["counts"]["hosts"], document["counts"]["broken"]) == (5, 1)
     (found,) = document["causes"]

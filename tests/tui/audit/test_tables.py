@@ -68,6 +68,27 @@ def test_batches_are_joined_to_portions_of_whole_hosts(rows: Any, size: int, wan
     assert hosts == [f"h{number:02}" for number in range(30)]  # none is in two portions
 
 
+def test_lines_that_are_no_json_are_named_and_the_others_judged(rows: Any, tmp_path: Path) -> None:
+    lines = rows.write_ndjson().splitlines()
+    lines[10] = lines[10][:20]  # of h05
+    lines.insert(20, "Traceback (most recent call last):")
+    lines[30] = lines[30].replace('"nonsense":1', '"nonsense":NaN')
+    (tmp_path / "fleet.ndjson").write_text("\n".join(lines), encoding="utf-8")
+    document = json.loads(audit(tmp_path / "fleet.ndjson", "--format", "json").output)
+    assert (document["counts"]["hosts"], document["counts"]["gpus"], document["counts"]["broken"]) == (30, 59, 0)
+    lost = next(one for one in document["causes"] if one["id"] == "hardware.gpu-lost")
+    assert sorted(one["host"] for one in lost["types"][0]["hosts"]) == ["h00", "h10", "h20"]
+    assert any(note.endswith("2 lines are no JSON object, and left out: 11, 21") for note in document["notes"])
+    assert "gpu.lost = yes" in audit(tmp_path / "fleet.ndjson", "--explain", "h10").output
+
+
+def test_a_number_without_an_end_is_unknown(rows: Any, tmp_path: Path) -> None:
+    odd = rows.with_columns(polars.lit(float("inf")).alias("gpu.power_watts"))
+    odd.write_parquet(tmp_path / "fleet.parquet")
+    document = json.loads(audit(tmp_path / "fleet.parquet", "--format", "json").output)
+    assert [one["id"] for one in document["causes"]] == ["hardware.gpu-lost"]
+
+
 def test_a_host_of_a_table_is_explained(rows: Any, tmp_path: Path) -> None:
     rows.write_parquet(tmp_path / "fleet.parquet")
     assert "gpu.lost = yes" in audit(tmp_path, "--explain", "h10").output
