@@ -122,8 +122,9 @@ def audit(
         from gpuwhy.tui.audit.explained import explain_host
 
         context.exit(explain_host(kb, fleet, scraped, explain, _bar))
-    made = _audit(kb, fleet, scraped, waivers, baseline, Cluster(engine, of_spark, folders))
-    _show(replace(made, known_sound=known_sound), form, out)
+    found = _audit(kb, fleet, scraped, waivers, baseline, Cluster(engine, of_spark, folders))
+    made = replace(found, known_sound=known_sound)
+    _show(made, form, out)
     context.exit(_status(made, fail_on))
 
 
@@ -305,9 +306,9 @@ def _write(content: str | bytes) -> None:
 
 
 def _status(made: Audit, fail_on: str) -> ExitCode:
-    counts = made.counts()
     failing = {"likely": ("confirmed", "likely"), "confirmed": ("confirmed",), "never": ()}[fail_on]
     if any(one.is_cause and not one.waived and one.status in failing for one in made.findings):
         return ExitCode.CAUSE_FOUND
+    counts = made.counts()
     unknown = counts["cannot tell"] + counts["broken"] > 0 or not counts["hosts"]
     return ExitCode.CANNOT_TELL if unknown and fail_on != "never" else ExitCode.NOTHING_TO_FIX

@@ -156,11 +156,12 @@ class Audit:
     def _open_causes(self) -> dict[str, list[Finding]]:
         """What is to be fixed, by cause, without what other causes explain and what is accepted."""
         by_id: dict[str, list[Finding]] = {}
-        for one in self._to_fix():
+        for one in self._to_fix:
             if not one.explained_by:
                 by_id.setdefault(one.conclusion, []).append(one)
         return by_id
 
+    @cached_property
     def _to_fix(self) -> list[Finding]:
         """The causes that are not accepted: as `is_cause` says, without a call for each of very many."""
         return [one for one in self.findings if one.kind == "cause" and one.status in _SURE and not one.waived]
@@ -178,7 +179,7 @@ class Audit:
     @cached_property
     def _counts(self) -> dict[str, int]:
         told = Counter(self.verdicts().values())
-        standing = [one for one in self._to_fix() if not one.explained_by]
+        standing = [one for one in self._to_fix if not one.explained_by]
         return {
             "hosts": len(self.hosts) + sum(self.counted.get(name, 0) for name in VERDICTS),
             "gpus": sum(one.gpus for one in self.hosts.values()) + self.counted.get("gpus", 0),
@@ -201,7 +202,7 @@ class Audit:
             if one.kind == "normal" and one.status != "possible" and found[one.host] == UNSURE:
                 found[one.host] = SOUND
         accepted = dict.fromkeys([one.host for one in self.findings if one.waived], ACCEPTED)
-        return found | accepted | dict.fromkeys([one.host for one in self._to_fix()], CAUSE)
+        return found | accepted | dict.fromkeys([one.host for one in self._to_fix], CAUSE)
 
     def cause_share(self) -> float | None:
         """The share of the hosts that could be read which have a cause to fix; None where none could be read.
