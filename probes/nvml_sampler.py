@@ -81,7 +81,7 @@ def _run(watch: _Watch, seconds: float, progress: Callable[[float], None] | None
     thread.start()
     while not watch.ended.is_set():
         try:
-            watch.ended.wait(_TICK_SECONDS)
+            watch.running.acquire(timeout=_TICK_SECONDS)
             if progress is not None:
                 progress(watch.progress)
         except KeyboardInterrupt:
@@ -155,6 +155,10 @@ class _Watch:
         self._started = time.monotonic()
         self.stop = stop
         self.ended = threading.Event()
+        # held until the end: to wait for an event is Python code, which keeps the lock of the event where it is interrupted
+        # at the wrong moment, and then the end could never be told
+        self.running = threading.Lock()
+        self.running.acquire()
         self.failure: BaseException | None = None
         self.ended_early = False
 
@@ -181,6 +185,7 @@ class _Watch:
             self.failure = failure
         finally:
             self.ended.set()
+            self.running.release()
 
     def _open(self) -> bool:
         started = self._nvml.start()
