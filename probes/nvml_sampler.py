@@ -155,7 +155,7 @@ class _Watch:
         self._started = time.monotonic()
         self.stop = stop
         self.ended = threading.Event()
-        # held until the end: to wait for an event is Python code, which keeps the lock of the event where it is interrupted
+        # held until the end: to wait for an event is Python code, which keeps the lock of the event if it is interrupted
         # at the wrong moment, and then the end could never be told
         self.running = threading.Lock()
         self.running.acquire()
