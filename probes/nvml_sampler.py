@@ -79,23 +79,30 @@ def _run(watch: _Watch, seconds: float, progress: Callable[[float], None] | None
     interrupted = False
     deadline = time.monotonic() + seconds + grace
     thread.start()
-    while not watch.ended.is_set():
+    while True:
         try:
-            watch.running.acquire(timeout=_TICK_SECONDS)
-            if progress is not None:
-                progress(watch.progress)
+            _wait(watch, deadline, progress)
+            break
         except KeyboardInterrupt:
             if interrupted:
                 raise
             interrupted = True
             watch.stop.set()
             deadline = min(deadline, time.monotonic() + grace)
-        if time.monotonic() > deadline:
-            watch.note_hang()
-            break
     if watch.failure is not None:
         raise watch.failure
     return interrupted or watch.ended_early
+
+
+def _wait(watch: _Watch, deadline: float, progress: Callable[[float], None] | None) -> None:
+    """Waits for the end of the watch. One that has not ended at `deadline` is noted: a call of the driver hangs."""
+    while not watch.ended.is_set():
+        watch.running.acquire(timeout=_TICK_SECONDS)
+        if progress is not None:
+            progress(watch.progress)
+        if time.monotonic() > deadline:
+            watch.note_hang()
+            return
 
 
 def signals_of(nvml: Nvml, device: Device, readings: Readings) -> list[Signal]:
@@ -155,8 +162,8 @@ class _Watch:
         self._started = time.monotonic()
         self.stop = stop
         self.ended = threading.Event()
-        # held until the end: to wait for an event is Python code, which keeps the lock of the event if it is interrupted
-        # at the wrong moment, and then the end could never be told
+        # held until the end: to wait for an event is Python code, which keeps the lock of the event where it is
+        # interrupted at the wrong moment, and then the end could never be told
         self.running = threading.Lock()
         self.running.acquire()
         self.failure: BaseException | None = None
