@@ -166,9 +166,12 @@ def test_a_pytorch_that_dies_could_not_be_looked_at(library: Path, a100: Path) -
     assert status == 3
 
 
-def test_ctrl_c_keeps_what_was_gathered(library: Path, a100: Path) -> None:
+def test_ctrl_c_keeps_what_was_gathered(library: Path, a100: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    slow.chmod(0o755)
     process = subprocess.Popen(
-        [sys.executable, "-m", "gpuwhy", "check", "--python", sys.executable],
+        [sys.executable, "-m", "gpuwhy", "check", "--python", str(slow)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -184,11 +187,11 @@ def test_ctrl_c_keeps_what_was_gathered(library: Path, a100: Path) -> None:
 
 
 def _until_child_runs(pid: int) -> None:
-    """Waits until PyTorch has been asked: a child process of ours runs the probe."""
+    """Waits until PyTorch has been asked: a child process of ours, which never answers, runs instead of it."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     for _ in range(1200):
         for child in children.read_text().split():
-            if b"torch_child" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"sleep" in Path(f"/proc/{child}/cmdline").read_bytes():
                 time.sleep(1.0)
                 return
         time.sleep(0.1)
