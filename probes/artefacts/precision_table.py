@@ -48,7 +48,8 @@ _TIME_TITLE = later(r"(?i)\b(?:ms|seconds?|secs?|time|latency|s/it|min)\b")
 _RATE_TITLE = later(rf"(?i){_RATE}|\bthroughput\b|\bspeed\b")
 _CELL = later(rf"(?i)^[~≈*]{{0,2}}(?P<value>{NUMBER})\s?(?:{_TIME}|{_RATE})?\*{{0,2}}$")
 _ON_PAPER = later(r"(?i)\b(?:data ?sheet|spec(?:s|ification)?|peak|theoretical|on paper|expected|should)\b")
-_WITHOUT_TENSOR_CORES = later(r"^(?:K80|M60|M40|P4|P40|P100|GTX-)")
+_HALF_NO_FASTER = later(r"^(?:K80|M60|M40|P4|P40|GTX-10)")
+"""Compute capabilities 3.7, 5.2 and 6.1, which compute in 16 bits as fast as in 32 or slower; 6.0 (P100) is faster."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ def scan(text: Text) -> Iterator[Extract]:
     readings = [*_gains(paces)]
     if readings:
         for card in cards:
-            if _WITHOUT_TENSOR_CORES.match(card):
-                readings.append(Reading("said.gpu_without_tensor_cores", card, readings[0].line, card, JOB))
+            if _HALF_NO_FASTER.match(card):
+                readings.append(Reading("said.gpu_without_faster_half", card, readings[0].line, card, JOB))
         yield Extract(NAME, tuple(readings))
 
 

@@ -35,11 +35,17 @@ def test_gain_of_tf32() -> None:
     found = facts("A100 matmul:\n| dtype | TFLOPS |\n|---|---|\n| fp32 | 18.0 |\n| tf32 | 108 |\n| bf16 | 252 |\n")
     assert found["bench.tf32_speedup_ratio"] == pytest.approx(6.0)
     assert found["bench.half_speedup_ratio"] == pytest.approx(14.0)
-    assert "said.gpu_without_tensor_cores" not in found
+    assert "said.gpu_without_faster_half" not in found
 
 
-def test_a_card_without_tensor_cores() -> None:
-    assert facts("Tesla P100\nfp32 4.0 it/s\nfp16 4.1 it/s\n")["said.gpu_without_tensor_cores"] == "P100"
+# CUDA C Programming Guide, 16-bit against 32-bit results a cycle: none at 3.7 and 5.2, 2 of 128 at 6.1, 128 of 64 at 6.0
+@pytest.mark.parametrize(
+    ("card", "named"),
+    [("Tesla P40", "P40"), ("GTX 1080 Ti", "GTX-1080TI"), ("Tesla K80", "K80"), ("Tesla P100", None), ("T4", None),
+     ("GTX 1660", None)],
+)  # fmt: skip
+def test_a_card_that_computes_in_half_precision_no_faster(card: str, named: str | None) -> None:
+    assert facts(f"{card}\nfp32 4.0 it/s\nfp16 4.1 it/s\n").get("said.gpu_without_faster_half") == named
 
 
 @pytest.mark.parametrize(
