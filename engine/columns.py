@@ -12,7 +12,7 @@ three-valued logic. Columns that say what a row is about:
   it. `frame_of` makes them.
 
 Numbers are doubles: whole numbers beyond 2^53 lose their last digits, and means and sums may differ from the other
-readings in the last digit. Only operations that Narwhals has for all its engines are used.
+readings in the last digit. Only operations that Narwhals has for lazy frames too are used.
 """
 
 from __future__ import annotations

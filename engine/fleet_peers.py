@@ -132,6 +132,7 @@ def _by_kind(batch: Any) -> Any:
 
 
 _ROWS = 1 << 18
+"""How many rows of a table are read at a time."""
 
 
 def medians_of(of_types: Iterable[Mapping[str, Any]], of_fleet: Iterable[Mapping[str, Any]]) -> Medians:

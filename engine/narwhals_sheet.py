@@ -1,7 +1,7 @@
 """A table of any kind that Narwhals takes, and the expressions of the rules over its columns.
 
 The same functions as `sheet`, for tables that another engine computes: nothing is computed here. Only operations that
-Narwhals has for all its engines are used.
+Narwhals has for lazy frames too are used.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuwhy.engine.model import Conclusion, Status, Truth, Verdict
 from gpuwhy.kb.conditions import Comparison, Operator
@@ -144,6 +144,11 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
             yield gap, word[:end]
             gap, word = "", word[end:]
         yield gap, word
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """The first of these names, and that there are others where there are."""
+    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
 
 
 def command_lines(command: str, indent: str, width: int) -> list[str]:

@@ -14,11 +14,11 @@ from gpuwhy.kb.records import dataclass, replace
 from gpuwhy.tui import rules_stamp
 from gpuwhy.tui.audit.model import JUDGED, Audit, Finding
 from gpuwhy.tui.rules_option import close
+from gpuwhy.tui.wording import some_of
 
 NEW, PERSISTING = "new", "persisting"
 RULES = "rules"
 """The column of a report in Parquet that holds the digest of its rules."""
-NAMES_SHOWN = 5
 _KEYS = {"conclusion", "host", "reason", "owner", "until"}
 
 
@@ -167,9 +167,8 @@ def _undecided(name: str, found: list[Finding]) -> list[str]:
     if not found:
         return []
     told = "1 cause" if len(found) == 1 else f"{len(found):,} causes"
-    some = ", ".join(f"{one.conclusion} on {one.host}" for one in found[:NAMES_SHOWN])
-    more = " and others" if len(found) > NAMES_SHOWN else ""
-    return [f"{told} of {name} can not be called cleared, as what was read now does not decide: {some}{more}"]
+    some = some_of([f"{one.conclusion} on {one.host}" for one in found])
+    return [f"{told} of {name} can not be called cleared, as what was read now does not decide: {some}"]
 
 
 def _not_judged(name: str, hosts: list[str]) -> list[str]:
@@ -178,8 +177,7 @@ def _not_judged(name: str, hosts: list[str]) -> list[str]:
     told = (
         f"{len(hosts):,} hosts with a cause in {name} were" if len(hosts) > 1 else f"1 host with a cause in {name} was"
     )
-    more = " and others" if len(hosts) > NAMES_SHOWN else ""
-    return [f"{told} not judged now: {', '.join(hosts[:NAMES_SHOWN])}{more}"]
+    return [f"{told} not judged now: {some_of(hosts)}"]
 
 
 def _of_other_rules(audit: Audit, earlier: Earlier) -> list[str]:

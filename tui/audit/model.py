@@ -71,9 +71,9 @@ class Group:
 class Example(NamedTuple):
     """A host with a cause, the sentence that proves it there, and what to do first; each empty where not known."""
 
-    host: str
-    says: str
-    step: str
+    host: str = ""
+    says: str = ""
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Cause:
     hosts: int
     gpus: int
     groups: tuple[Group, ...]
-    example: Example = Example("", "", "")
+    example: Example = Example()
 
     @property
     def proof(self) -> str:
@@ -148,7 +148,7 @@ class Audit:
                     len(found),
                     sum(map(_concerned, found)),
                     tuple(Group(kind, tuple(members)) for kind, members in ordered),
-                    self.examples.get(name, Example("", "", "")),
+                    self.examples.get(name, Example()),
                 )
             )
         return sorted(made, key=lambda one: (one.status != "confirmed", -one.hosts, one.id))

@@ -15,6 +15,7 @@ from gpuwhy.engine.fleet import LABELS, SEPARATOR
 from gpuwhy.engine.fleet_table import DEVICE, ORDER, Judged
 from gpuwhy.engine.model import Status
 from gpuwhy.engine.sheet_values import CONSTANT, FALSE, OF_HOSTS, TRUE, Value, as_series
+from gpuwhy.tui.audit.use import of_portion, summed
 
 if TYPE_CHECKING:
     from gpuwhy.tui.audit.run import Collected
@@ -23,7 +24,8 @@ CONFIRMED, LIKELY, POSSIBLE = (one.rank for one in (Status.CONFIRMED, Status.LIK
 
 
 def note_portion(collected: Collected, judged: Judged) -> None:
-    """Notes what a portion shows."""
+    """Notes what a portion shows, and how its GPUs are used."""
+    summed(of_portion(judged), collected.use)
     by_kind: dict[str, list[str]] = {"cause": [], "normal": [], "evidence": []}
     for name in judged.ranks:
         by_kind[collected.kb.conclusions[name.partition(SEPARATOR)[0]].kind].append(name)

@@ -23,9 +23,9 @@ from gpuwhy.tui.audit.model import BROKEN, JUDGED, Audit, Example, Finding, Host
 from gpuwhy.tui.audit.tables import add_tables
 from gpuwhy.tui.audit.unjudged import Unjudged
 from gpuwhy.tui.audit.use import Count, Type, of_base, summed, uses
+from gpuwhy.tui.wording import some_of
 
 PORTION = 400
-NAMES_SHOWN = 5
 _NEVER = 9
 
 Progress = Callable[[int], object]
@@ -216,8 +216,7 @@ def add_twice(collected: Collected, tables: int) -> None:
     twice = names.filter(names.is_duplicated()).unique().sort()
     if len(twice):
         told = "1 host is" if len(twice) == 1 else f"{len(twice):,} hosts are"
-        some = ", ".join(twice.head(NAMES_SHOWN).to_list()) + (" and others" if len(twice) > NAMES_SHOWN else "")
-        collected.notes.append(f"{told} in more than one input and counted in each: {some}")
+        collected.notes.append(f"{told} in more than one input and counted in each: {some_of(twice.to_list())}")
 
 
 def _read(collected: Collected, portion: Iterable[HostFiles], progress: Progress) -> Iterator[tuple[str, FactBase]]:
@@ -332,7 +331,7 @@ def _example(kb: KnowledgeBase, cause: str, worst: HostFiles | None, kept: tuple
             says, step = proof_and_step(kb, base, cause)
             if says:  # else it rests on a comparison with other hosts, which its own files do not hold
                 return Example(name, says, step)
-    return Example("", "", step or proof_and_step(kb, FactBase.of(()), cause)[1])
+    return Example(step=step or proof_and_step(kb, FactBase.of(()), cause)[1])
 
 
 def _facts_of(kb: KnowledgeBase, host: HostFiles) -> FactBase | None:

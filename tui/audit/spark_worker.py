@@ -1,6 +1,6 @@
 """What a worker of a Spark cluster does: it judges the rows of a partition as an audit of one machine judges a table.
 
-What it finds goes back as lines of JSON, and `Told.add_to` notes it there.
+What it finds goes back as lines of JSON, and `add_told` notes it there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpuwhy.probes.fleet_tables import whole_hosts
 from gpuwhy.tui.audit.model import Finding
 from gpuwhy.tui.audit.portions import note_portion
 from gpuwhy.tui.audit.run import Collected
-from gpuwhy.tui.audit.use import Count, of_portion, summed
+from gpuwhy.tui.audit.use import Count, summed
 
 if TYPE_CHECKING:
     from gpuwhy.kb.load import Carried
@@ -48,7 +48,6 @@ class Work:
         for portion in whole_hosts(self._named(polars.from_arrow(batch)) for batch in batches):
             judged = judge.judge(portion.with_row_index(ORDER))
             note_portion(found, judged)
-            summed(of_portion(judged), found.use)
             if self.with_names:
                 found.seen.append(judged.groups.names)
             judge.forget(judged)

@@ -24,7 +24,7 @@ from gpuwhy.probes.fleet_tables import (
     unread_lines,
 )
 from gpuwhy.tui.audit.portions import note_portion
-from gpuwhy.tui.audit.use import of_portion, summed
+from gpuwhy.tui.wording import some_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -105,8 +105,9 @@ def _judge(
     name = path.name
     columns, frame = _usable(collected, frame, name)
     if bad := unread_lines(path):
-        shown = ", ".join(map(str, bad[:LINES_SHOWN])) + (" and others" if len(bad) > LINES_SHOWN else "")
-        collected.notes.append(f"{name}: {len(bad)} lines are no JSON object, and left out: {shown}")
+        told = "1 line is" if len(bad) == 1 else f"{len(bad):,} lines are"
+        shown = some_of([str(one) for one in bad], LINES_SHOWN)
+        collected.notes.append(f"{name}: {told} no JSON object, and left out: {shown}")
     judge = TableJudge(collected.kb, peers)
     found = collected.anew()
     with ThreadPoolExecutor(AHEAD) as pool:
@@ -127,7 +128,6 @@ def _note_all(
     rows = 0
     for judged in some:
         note_portion(found, judged)
-        summed(of_portion(judged), found.use)
         found.seen.append(judged.groups.names.rename(HOST_COLUMN))
         _keep(found, judged.rows, name, peers)
         rows += len(judged.rows)

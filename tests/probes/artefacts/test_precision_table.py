@@ -38,7 +38,7 @@ def test_gain_of_tf32() -> None:
     assert "said.gpu_without_faster_half" not in found
 
 
-# CUDA C Programming Guide, 16-bit against 32-bit results a cycle: none at 3.7 and 5.2, 2 of 128 at 6.1, 128 of 64 at 6.0
+# CUDA C Programming Guide, 16-bit against 32-bit results a cycle: none at 3.7, 5.2; 2 of 128 at 6.1; 128 of 64 at 6.0
 @pytest.mark.parametrize(
     ("card", "named"),
     [("Tesla P40", "P40"), ("GTX 1080 Ti", "GTX-1080TI"), ("Tesla K80", "K80"), ("Tesla P100", None), ("T4", None),
