@@ -232,7 +232,7 @@ def assert_rows_agree(kb: KnowledgeBase, hosts: dict[str, FactBase], judged: Any
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(QUIET, max_examples=35)
+@settings(QUIET, max_examples=50)
 @given(WORLDS)
 def test_the_three_readings_agree(made: tuple[KnowledgeBase, FactBase]) -> None:
     kb, base = made
@@ -243,7 +243,7 @@ def test_the_three_readings_agree(made: tuple[KnowledgeBase, FactBase]) -> None:
     assert_columns_agree(kb, {"a": base, "b": FactBase.of(base.facts()[::2])})
 
 
-@settings(QUIET, max_examples=40)
+@settings(QUIET, max_examples=100)
 @given(WORLDS)
 def test_a_rule_that_is_passed_over_would_have_said_nothing(made: tuple[KnowledgeBase, FactBase]) -> None:
     kb, base = made
@@ -318,7 +318,7 @@ def test_the_three_readings_agree_on_the_shipped_rules() -> None:
     kb = load(rules_folder())
     book = RuleBook(kb)
     held: set[str] = set()
-    hosts = {f"seed {seed}": generated(kb, seed) for seed in range(30)}
+    hosts = {f"seed {seed}": generated(kb, seed) for seed in range(50)}
     for name, base in hosts.items():
         session = Session(book)
         session.tell(base.facts())
